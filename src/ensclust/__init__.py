@@ -1,0 +1,35 @@
+"""Ensemble clustering: many clusterings of the same objects in, one better one out."""
+
+import importlib
+
+__version__ = "0.1.0"
+
+# Where each public name lives; loaded on first use, so that importing is quick.
+_HOMES = {
+    "Ensemble": "ensemble",
+    "CoAssociation": "coassociation",
+    "Dendrogram": "dendrogram",
+    "consensus": "base",
+    "methods": "_methods",
+    "generate": "generation",
+    "EnsembleGenerator": "generation",
+    "ECPCSHC": "_methods.ecpcs",
+    "ECPCSMC": "_methods.ecpcs",
+}
+_MODULES = ("datasets", "metrics", "similarity")
+
+__all__ = ["__version__", *sorted(_HOMES), *_MODULES]
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f"ensclust.{name}")
+    if name in _HOMES:
+        module = importlib.import_module(f"ensclust.{_HOMES[name]}")
+        return getattr(module, name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,150 @@
+"""From what users call labels to 0..n-1: one column at a time."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ensclust._validation import LABEL_RULE, bad_label, bad_label_shape, mixed_labels
+
+
+def label_columns(labels: Any) -> list[np.ndarray]:
+    """Return the M columns of a label table (array-like or DataFrame), each (N,)."""
+    if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
+        columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
+        shape = labels.shape
+    elif hasattr(labels, "get_columns"):  # polars
+        columns = [column.to_numpy() for column in labels.get_columns()]
+        shape = labels.shape
+    else:
+        table = _table(labels)
+        shape = table.shape
+        columns = list(table.T) if table.ndim == 2 else []
+    if len(shape) != 2 or 0 in shape:
+        raise bad_label_shape(shape)
+    return columns
+
+
+def _table(labels: Any) -> np.ndarray:
+    if hasattr(labels, "toarray"):
+        msg = (
+            f"labels is a sparse {type(labels).__name__}. Give a dense table of "
+            "labels, (n_objects, n_clusterings)."
+        )
+        raise TypeError(msg)
+    try:
+        table = np.asarray(labels)
+    except ValueError as error:
+        msg = (
+            "labels has rows of different length. Give one row per object with one "
+            "label per base clustering, -1 where there is none."
+        )
+        raise ValueError(msg) from error
+    if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
+        table = np.asarray(labels, dtype=object)
+    return table
+
+
+def encode_column(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Code one label column.
+
+    Returns
+    -------
+    codes : ndarray of shape (N,)
+        Position of each label among the sorted label values, -1 if not clustered.
+    values : ndarray
+        The label values that occur, sorted.
+    """
+    kind = column.dtype.kind
+    if kind == "b":
+        return _encode_integers(column.astype(np.uint8))
+    if kind in "iu":
+        return _encode_integers(column)
+    if kind == "f":
+        return _encode_integers(_whole(column, index))
+    if kind in "US":
+        values, codes = np.unique(column, return_inverse=True)
+        return codes, values
+    if kind in "OT":
+        return _encode_objects(column, index)
+    msg = f"labels[:, {index}] has dtype {column.dtype}. {LABEL_RULE}"
+    raise TypeError(msg)
+
+
+def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low, high = int(column.min()), int(column.max())
+    if high < 0:
+        return np.full(len(column), -1), np.zeros(0, np.int64)
+    if high > max(1024, 2 * len(column)):  # a table of all values would be too long
+        values, codes = np.unique(column, return_inverse=True)
+        n_negative = int(np.searchsorted(values, 0))
+        return np.maximum(codes - n_negative, -1), values[n_negative:]
+    present = np.zeros(high + 1, dtype=bool)
+    present[column if low >= 0 else column[column >= 0]] = True
+    values = np.flatnonzero(present)
+    # One slot more: negative labels are clipped to -1 and find -1 there.
+    position = np.full(high + 2, -1, np.int32)
+    position[values] = np.arange(len(values))
+    return position[column if low >= 0 else np.maximum(column, -1)], values
+
+
+def _whole(column: np.ndarray, index: int) -> np.ndarray:
+    """Return float labels as int64, -1 for NaN and negative numbers."""
+    keep = column >= 0  # False for NaN
+    wrong = (column == np.inf) | (column == -np.inf) | (column >= 2.0**63)
+    wrong |= keep & (column != np.floor(column))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise bad_label(row, index, column[row].item())
+    return np.where(keep, column, -1).astype(np.int64)
+
+
+def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Code a column of Python objects: each distinct one is looked at once."""
+    lookup: dict[Any, int] = {}
+    try:
+        first_seen = np.fromiter(
+            (lookup.setdefault(value, len(lookup)) for value in column.tolist()),
+            np.int64,
+            count=len(column),
+        )
+    except TypeError as error:
+        row = next(i for i, value in enumerate(column) if value.__hash__ is None)
+        raise bad_label(row, index, column[row]) from error
+    given = list(lookup)
+    kept = [position for position, value in enumerate(given) if not _is_missing(value)]
+    for position in kept:
+        value = given[position]
+        if not _is_label(value):
+            row = int(np.argmax(first_seen == position))
+            raise bad_label(row, index, value)
+        if isinstance(value, str) != isinstance(given[kept[0]], str):
+            raise mixed_labels(index, given[kept[0]], value)
+    kept.sort(key=lambda position: given[position])
+    position_to_code = np.full(len(given), -1, np.int64)
+    position_to_code[kept] = np.arange(len(kept))
+    values = [given[position] for position in kept]
+    return position_to_code[first_seen], _array_of(values)
+
+
+def _array_of(values: list) -> np.ndarray:
+    if values and isinstance(values[0], str):
+        return np.array(values, dtype=str)
+    return np.array([int(value) for value in values])
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, numbers.Real):
+        return value != value or (value < 0 and np.isfinite(value))
+    return False
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, str | numbers.Integral | np.bool_):
+        return True
+    return isinstance(value, numbers.Real) and float(value).is_integer()

@@ -1,0 +1,24 @@
+"""Numba loops: arrays in, arrays out, no policy.
+
+Submodules load on first use, so that ``import ensclust`` does not import numba:
+callers write ``from ensclust import _kernels`` and ``_kernels.counting.count_pairs(...)``.
+"""
+
+import importlib
+
+_MODULES = (
+    "assignment",
+    "chain",
+    "counting",
+    "labelspace",
+    "lifting",
+    "square",
+    "voting",
+)
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f"ensclust._kernels.{name}")
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

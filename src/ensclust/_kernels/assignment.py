@@ -1,0 +1,36 @@
+"""Nearest centre of each row."""
+
+import numpy as np
+
+from ensclust._kernels._jit import jit
+
+
+@jit
+def nearest_centre(
+    X,  # IN (N, d) float32
+    centres,  # IN (d, k) float32, one column per centre
+    half_norms,  # IN (k,) float32, half the squared norm of each centre
+    labels,  # OUT (N,) int32
+    i0,
+    i1,
+):
+    """Label rows i0..i1-1 with the centre of least Euclidean distance, lowest first.
+
+    Every row is worked out by itself and in one order, so a row's label does not
+    depend on the rows around it. The inner loop runs over centres, where it
+    vectorises without reordering any sum.
+    """
+    n_features, k = centres.shape
+    score = np.empty(k, np.float32)
+    for i in range(i0, i1):
+        for c in range(k):
+            score[c] = -half_norms[c]
+        for f in range(n_features):
+            x = X[i, f]
+            for c in range(k):
+                score[c] += x * centres[f, c]
+        best = 0
+        for c in range(1, k):
+            if score[c] > score[best]:
+                best = c
+        labels[i] = best

@@ -1,0 +1,84 @@
+"""Votes of base clusters for meta-clusters."""
+
+import numpy as np
+
+from ensclust._kernels._jit import jit
+
+
+@jit
+def vote(
+    codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
+    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
+    meta,  # IN (Nc,) int64, meta-cluster of each base cluster, -1 = none
+    count,  # IN (k,) float64, number of base clusters in each meta-cluster
+    seed,  # IN uint64, decides ties
+    winner,  # OUT (N,) int32, -1 where there is no vote
+    i0,
+    i1,
+):
+    """Label objects i0..i1-1 with the meta-cluster of largest mean membership.
+
+    Exact ties are drawn by a hash of the seed and the label row, so an object's label
+    depends on nothing but its row.
+    """
+    n_clusterings = codes.shape[0]
+    k = count.shape[0]
+    votes = np.zeros(k, np.int64)
+    for i in range(i0, i1):
+        votes[:] = 0
+        for m in range(n_clusterings):
+            c = start[m] + np.int64(codes[m, i])
+            if c < start[m + 1] and meta[c] >= 0:
+                votes[meta[c]] += 1
+        best, n_best, score = -1, 0, 0.0
+        for j in range(k):
+            if votes[j] > 0:
+                s = votes[j] / count[j]  # equal fractions give equal floats
+                if s > score:
+                    best, n_best, score = j, 1, s
+                elif s == score:
+                    n_best += 1
+        if n_best > 1:
+            draw = np.int64(row_hash(codes, start, i, seed) % np.uint64(n_best))
+            for j in range(k):
+                if votes[j] > 0 and votes[j] / count[j] == score:
+                    if draw == 0:
+                        best = j
+                        break
+                    draw -= 1
+        winner[i] = best
+
+
+@jit
+def row_hash(codes, start, i, seed):
+    """Return 64 well-mixed bits of the seed and the label row of object i."""
+    h = seed
+    for m in range(codes.shape[0]):
+        c = min(np.int64(codes[m, i]), start[m + 1] - start[m])
+        h = (h ^ np.uint64(c)) * np.uint64(0x9E3779B97F4A7C15)
+        h ^= h >> np.uint64(32)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@jit
+def score(
+    codes,  # IN (M, N) unsigned
+    start,  # IN (M + 1,) int64
+    meta,  # IN (Nc,) int64, -1 = none
+    count,  # IN (k,) float64
+    scores,  # OUT (N, k) float64
+    i0,
+    i1,
+):
+    """Write the mean membership of objects i0..i1-1 in every meta-cluster."""
+    for i in range(i0, i1):
+        scores[i, :] = 0.0
+        for m in range(codes.shape[0]):
+            c = start[m] + np.int64(codes[m, i])
+            if c < start[m + 1] and meta[c] >= 0:
+                scores[i, meta[c]] += 1.0
+        for j in range(count.shape[0]):
+            if count[j] > 0:
+                scores[i, j] /= count[j]

@@ -1,0 +1,42 @@
+"""METHODS: the table that the CLI, the tests, the docs and the benchmark read."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from ensclust._methods.ecpcs import ECPCSHC, ECPCSMC
+from ensclust._validation import check_choice
+
+if TYPE_CHECKING:
+    from ensclust.base import BaseConsensus
+
+METHODS: dict[str, type[BaseConsensus]] = {
+    "ecpcs-hc": ECPCSHC,
+    "ecpcs-mc": ECPCSMC,
+}
+
+
+def methods() -> list[str]:
+    """Return the names of the consensus methods.
+
+    Examples
+    --------
+    >>> "ecpcs-mc" in methods()
+    True
+    """
+    return list(METHODS)
+
+
+def make(method: str, **params) -> BaseConsensus:
+    """Return an unfitted estimator by the name of its method."""
+    cls = METHODS[check_choice(method, "method", tuple(METHODS))]
+    known = [name for name in inspect.signature(cls).parameters]
+    for name in params:
+        if name not in known:
+            msg = (
+                f"{method} has no parameter {name!r}. Its parameters are "
+                f"{', '.join(known)}."
+            )
+            raise TypeError(msg)
+    return cls(**params)

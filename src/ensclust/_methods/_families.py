@@ -1,0 +1,133 @@
+"""What methods of one kind share: agglomeration of objects, meta-clustering."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ensclust import voting
+from ensclust.base import BaseConsensus
+from ensclust.coassociation import DEFAULT_MEMORY
+from ensclust.linkage import LINKAGES, link
+
+if TYPE_CHECKING:
+    from ensclust.coassociation import CoAssociation
+    from ensclust.ensemble import Ensemble
+
+
+class Agglomeration(BaseConsensus):
+    """Link the objects of a co-association; a method supplies ``_coassociation``."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseConsensus._parameter_constraints,
+        "linkage": [StrOptions(set(LINKAGES))],
+        "max_memory": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        base="kmeans",
+        linkage="average",
+        max_memory=DEFAULT_MEMORY,
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            base=base,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.linkage = linkage
+        self.max_memory = max_memory
+
+    def _prepare(self, ensemble: Ensemble) -> None:
+        self.dendrogram_ = link(
+            self._coassociation(ensemble),
+            self.linkage,
+            max_memory=self.max_memory,
+            n_jobs=self.n_jobs,
+        )
+
+    def _cut(self, n_clusters: int) -> np.ndarray:
+        return self.dendrogram_.cut(n_clusters)
+
+    def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
+        raise NotImplementedError
+
+
+class MetaClustering(BaseConsensus):
+    """Partition the base clusters, then let objects vote.
+
+    A method supplies ``_similarity(ensemble)``, a matrix of base clusters, and
+    ``_partition(n_clusters)``, the part of each.
+    """
+
+    def _prepare(self, ensemble: Ensemble) -> None:
+        self.cluster_similarity_ = self._similarity(ensemble)
+        self._prepared = ensemble
+
+    def _cut(self, n_clusters: int) -> np.ndarray:
+        n_parts = min(n_clusters, self._prepared.n_base_clusters)
+        labels, self.meta_labels_ = voting.settle(
+            self._prepared,
+            self._partition(n_parts),
+            seed=self._seed,
+            n_jobs=self.n_jobs,
+        )
+        return labels
+
+    def _renumber(self, rank: np.ndarray) -> None:
+        has_vote = self.meta_labels_ >= 0
+        self.meta_labels_ = np.where(has_vote, rank[self.meta_labels_], -1)
+
+    def predict(self, X) -> np.ndarray:
+        """Label objects by the vote of the base clusters that they fall into.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features as in fit; with ``base="precomputed"`` labels by the same base
+            clusterings, where unknown ones count as "not clustered".
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Numbers as in ``labels_``; -1 for an object without any known base cluster.
+        """
+        ensemble = self._encode(X)
+        return voting.vote(
+            ensemble, self.meta_labels_, seed=self._seed, n_jobs=self.n_jobs
+        )
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how the votes of each object are shared out, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object without votes), columns are numbered as
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for.
+        """
+        check_is_fitted(self, "meta_labels_")
+        ensemble = self.ensemble_ if X is None else self._encode(X)
+        return voting.memberships(ensemble, self.meta_labels_, n_jobs=self.n_jobs)
+
+    def _encode(self, X) -> Ensemble:
+        check_is_fitted(self, "meta_labels_")
+        if isinstance(self.base, str) and self.base == "precomputed":
+            return self.ensemble_.recode(X)
+        return self.generator_.encode(X)
+
+    def _similarity(self, ensemble: Ensemble) -> np.ndarray:
+        raise NotImplementedError
+
+    def _partition(self, n_clusters: int) -> np.ndarray:
+        raise NotImplementedError

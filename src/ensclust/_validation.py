@@ -1,0 +1,118 @@
+"""Every message about input is built here: what came in, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+from typing import Any
+
+import numpy as np
+
+LABEL_RULE = (
+    "Labels are integers, strings or categories; a negative number, NaN or None "
+    'means "not clustered".'
+)
+
+
+def bad_label(row: int, column: int, value: Any) -> ValueError:
+    """Return the error for one cell that is no label."""
+    return ValueError(f"labels[{row}, {column}] = {value!r}. {LABEL_RULE}")
+
+
+def mixed_labels(column: int, one: Any, other: Any) -> TypeError:
+    """Return the error for a column that mixes kinds of labels."""
+    return TypeError(
+        f"labels[:, {column}] mixes {type(one).__name__} ({one!r}) and "
+        f"{type(other).__name__} ({other!r}). {LABEL_RULE} Convert the column to one "
+        "kind first."
+    )
+
+
+def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
+    """Return the error for labels that are no N x M table."""
+    hint = (
+        "For one clustering use labels.reshape(-1, 1); for several label vectors use "
+        "Ensemble.from_clusterings([v1, v2, ...])."
+        if len(shape) == 1
+        else "Give one row per object and one column per base clustering."
+    )
+    return ValueError(
+        f"labels has shape {shape}; expected (n_objects, n_clusterings) with at "
+        f"least one of each. {hint}"
+    )
+
+
+def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """Return ``n_clusters`` as an int between 1 and ``n_samples``, or raise."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral):
+        msg = (
+            f"n_clusters={n_clusters!r} is a {type(n_clusters).__name__}. "
+            f"Use an integer between 1 and n_samples={n_samples}."
+        )
+        raise TypeError(msg)
+    if n_clusters < 1:
+        msg = f"n_clusters={n_clusters} is less than 1. Use at least 1 cluster."
+        raise ValueError(msg)
+    if n_clusters > n_samples:
+        msg = (
+            f"n_clusters={n_clusters} is larger than n_samples={n_samples}. "
+            f"Use at most {n_samples} clusters."
+        )
+        raise ValueError(msg)
+    return int(n_clusters)
+
+
+def check_square(W: Any, name: str) -> np.ndarray:
+    """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
+    W = np.asarray(W, dtype=np.float64)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        msg = f"{name} has shape {W.shape}; expected a square matrix."
+        raise ValueError(msg)
+    if not np.isfinite(W).all():
+        msg = f"{name} contains NaN or infinity; every entry must be a finite number."
+        raise ValueError(msg)
+    if W.size and W.min() < 0:
+        msg = f"{name} has a negative entry ({W.min():g}); similarities are >= 0."
+        raise ValueError(msg)
+    gap = np.abs(W - W.T).max(initial=0.0)
+    if gap > 1e-8 * max(1.0, np.abs(W).max(initial=0.0)):
+        msg = (
+            f"{name} is not symmetric: entries differ by up to {gap:g} from their "
+            f"mirror image. Use ({name} + {name}.T) / 2 if that is what you mean."
+        )
+        raise ValueError(msg)
+    return W
+
+
+def check_steps(steps: Any) -> int:
+    """Return the number of random-walk steps as an int >= 1, or raise."""
+    if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 1:
+        msg = f"steps={steps!r}; expected an integer of at least 1 (the paper uses 20)."
+        raise ValueError(msg)
+    return int(steps)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``, or raise with the list."""
+    if value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        msg = f"{name}={value!r} is not known. Use one of {allowed}."
+        raise ValueError(msg)
+    return value
+
+
+def gibibytes(n_bytes: float) -> str:
+    """Write a number of bytes for people."""
+    return f"{n_bytes / 2**30:,.3g} GiB"
+
+
+def import_optional(module: str, what: str, extra: str) -> Any:
+    """Import a package that only ``what`` needs, or raise with the install line."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        msg = (
+            f"{what} needs {module.split('.', maxsplit=1)[0]}. Install it with:  "
+            f'pip install "ensclust[{extra}]"'
+        )
+        raise ImportError(msg) from error

@@ -1,0 +1,246 @@
+"""Load a dataset from the first source that has it, and check it."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ensclust.datasets import _openml
+from ensclust.datasets._registry import info
+from ensclust.datasets._verify import verify
+
+if TYPE_CHECKING:
+    from ensclust.datasets._registry import DatasetInfo
+
+DATA_VARIABLE = "ENSCLUST_DATA"
+_BUNDLE = Path(__file__).parent / "data"
+# What NumPy raises for files that are empty, cut short, pickled or no archive at all.
+_UNREADABLE = (
+    EOFError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class DatasetUnavailable(FileNotFoundError):  # noqa: N818 - reads as a statement
+    """No source at hand has the dataset; the message says how to get it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A benchmark dataset: objects, their classes, and where they come from.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_objects, n_features)
+        Features as float64, as published: not scaled, normalised or imputed.
+    y : ndarray of shape (n_objects,)
+        Class labels 0..n_clusters-1 as int64.
+    name, title : str
+        Short name and name in words.
+    n_clusters : int
+        Number of classes, the K of the paper.
+    class_names : tuple of str
+        The source's class names in label order.
+    licence, attribution, source : str
+        Terms of use, whom to cite, and where the data were published.
+    origin : str
+        Where these arrays were read: a file, ``"bundled"``, ``"scikit-learn"`` or
+        ``"OpenML <id>"``. The order of rows can differ between origins.
+    checksum : str
+        Content checksum, independent of the order of rows; see :class:`DatasetInfo`.
+    """
+
+    X: np.ndarray = field(repr=False)
+    y: np.ndarray = field(repr=False)
+    name: str
+    title: str
+    n_clusters: int
+    class_names: tuple[str, ...] = field(repr=False)
+    licence: str
+    attribution: str = field(repr=False)
+    source: str = field(repr=False)
+    origin: str
+    checksum: str = field(repr=False)
+
+    @property
+    def n_objects(self) -> int:
+        """Number of rows, the N of the paper."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns, the d of the paper."""
+        return self.X.shape[1]
+
+
+def load(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+) -> Dataset:
+    """Load one of the ten benchmark datasets and check that it is the right one.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    data_home : path-like, optional
+        A directory with files ``<name>.npz`` that hold ``X`` and ``y``. Default: the
+        environment variable ``ENSCLUST_DATA``, if it is set. A file there is preferred
+        to every other source.
+    download : bool, default=True
+        Ask OpenML for a dataset that is nowhere else. scikit-learn keeps the download
+        in its own cache, so this happens once.
+
+    Returns
+    -------
+    Dataset
+        The arrays, with name, number of classes, licence and source.
+
+    Raises
+    ------
+    DatasetUnavailable
+        No source has the dataset: ctg and gisette without a file and without a network.
+    ValueError
+        The name is unknown, or shape, class counts or checksum are not as registered.
+
+    Notes
+    -----
+    Sources in order: ``data_home``; the installation (bundled files, scikit-learn for
+    wine); OpenML. All of a dataset's sources hold the same labelled rows, but bc, lr
+    and pd come in another order from the bundle than from the authors' files. gisette
+    has no registered checksum: its shape, class counts and value range are checked.
+
+    Examples
+    --------
+    >>> from ensclust import datasets
+    >>> wine = datasets.load("wine")
+    >>> wine.X.shape, wine.n_clusters
+    ((178, 13), 3)
+    """
+    entry = info(name)
+    found = _find(entry, _directory(data_home), download=download)
+    X, y, checksum = verify(
+        found.X, found.y, entry=entry, origin=found.origin, remedy=found.remedy
+    )
+    return Dataset(
+        X=X,
+        y=y,
+        name=name,
+        title=entry.title,
+        n_clusters=entry.n_clusters,
+        class_names=entry.class_names,
+        licence=entry.licence,
+        attribution=entry.attribution,
+        source=entry.source,
+        origin=found.origin,
+        checksum=checksum,
+    )
+
+
+class _Found(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    origin: str
+    remedy: str
+
+
+def _directory(data_home: str | os.PathLike[str] | None) -> Path | None:
+    given = os.environ.get(DATA_VARIABLE) if data_home is None else data_home
+    if not given:
+        return None
+    directory = Path(given).expanduser()
+    if not directory.is_dir():
+        argument = DATA_VARIABLE if data_home is None else "data_home"
+        msg = (
+            f"{argument}={str(given)!r} is not a directory. Give a directory with "
+            "files like wine.npz, or leave it out to use the bundled datasets."
+        )
+        raise NotADirectoryError(msg)
+    return directory
+
+
+def _find(entry: DatasetInfo, directory: Path | None, *, download: bool) -> _Found:
+    if directory is not None and (path := directory / f"{entry.name}.npz").is_file():
+        remedy = (
+            "Replace the file by the right one, or remove it to use the next source. "
+            f"{entry.by_hand}"
+        )
+        return _read_npz(path, str(path), remedy)
+    bundled = _BUNDLE / f"{entry.name}.npz"
+    if entry.provider == "bundled" and bundled.is_file():
+        remedy = "The installed file is damaged: reinstall ensclust."
+        return _read_npz(bundled, "bundled", remedy)
+    if entry.provider == "scikit-learn":
+        return _from_sklearn()
+    if not download:
+        raise _unavailable(entry, directory, "download=False forbids to ask OpenML")
+    if entry.openml_id is None:
+        raise _unavailable(entry, directory, "OpenML does not have it")
+    return _from_openml(entry, directory)
+
+
+def _read_npz(path: Path, origin: str, remedy: str) -> _Found:
+    try:
+        # Opened here because NumPy leaves a file open that is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return _Found(archive["X"], archive["y"], origin, remedy)
+    except _UNREADABLE as error:
+        msg = (
+            f"{path} cannot be read as a NumPy archive with plain arrays X and y "
+            f"({type(error).__name__}: {error}). {remedy}"
+        )
+        raise ValueError(msg) from error
+
+
+def _from_sklearn() -> _Found:
+    from sklearn.datasets import load_wine  # noqa: PLC0415 - slow; only if needed
+
+    X, y = load_wine(return_X_y=True)
+    remedy = "Install another scikit-learn, or put wine.npz into data_home."
+    return _Found(X, y, "scikit-learn", remedy)
+
+
+def _from_openml(entry: DatasetInfo, directory: Path | None) -> _Found:
+    origin = f"OpenML {entry.openml_id}"
+    try:
+        X, y = _openml.fetch(entry)
+    except (OSError, HTTPException) as error:
+        reason = f"{origin} could not be fetched ({type(error).__name__}: {error})"
+        raise _unavailable(entry, directory, reason) from error
+    remedy = (
+        "Call sklearn.datasets.clear_data_home() and load again; if that does not "
+        f"help, put {entry.name}.npz into data_home. {entry.by_hand}"
+    )
+    return _Found(X, y, origin, remedy)
+
+
+def _unavailable(
+    entry: DatasetInfo, directory: Path | None, reason: str
+) -> DatasetUnavailable:
+    where = (
+        f"neither data_home nor {DATA_VARIABLE} is given"
+        if directory is None
+        else f"{directory} has no {entry.name}.npz"
+    )
+    online = "" if entry.openml_id is None else "Load it once with a network, or put "
+    return DatasetUnavailable(
+        f"dataset {entry.name!r} is not available: {where}, it is not bundled, and "
+        f"{reason}. {online or 'Put '}{entry.name}.npz with X of shape "
+        f"({entry.n_objects}, {entry.n_features}) and y of shape ({entry.n_objects},) "
+        f"into a directory and give that as data_home= or {DATA_VARIABLE}. "
+        f"{entry.by_hand}"
+    )

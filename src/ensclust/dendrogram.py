@@ -1,0 +1,186 @@
+"""Dendrogram: the tree of an agglomeration, cut at any number of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ensclust._validation import check_n_clusters, import_optional
+
+
+class Dendrogram:
+    """The merges of an agglomeration of fragments, in order of height.
+
+    Parameters
+    ----------
+    leaf_of_object : ndarray of shape (N,)
+        Leaf of each object; the objects of a leaf are never told apart.
+    merges : ndarray of shape (L - 1, 2)
+        Nodes joined by each merge: leaves are 0..L-1, merge i makes node L + i.
+    heights : ndarray of shape (L - 1,)
+        Distance (1 - similarity) of each merge, ascending.
+    leaf_heights : ndarray of shape (L,) or None
+        Distance between the objects of one leaf; None is 0.
+
+    Attributes
+    ----------
+    n_objects, n_leaves : int
+        Number of objects and of leaves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = Dendrogram(np.array([0, 0, 1, 2]), np.array([[0, 1], [3, 2]]),
+    ...                   np.array([0.25, 0.5]))
+    >>> tree.cut(2)
+    array([0, 0, 0, 1])
+    """
+
+    def __init__(
+        self,
+        leaf_of_object: np.ndarray,
+        merges: np.ndarray,
+        heights: np.ndarray,
+        leaf_heights: np.ndarray | None = None,
+    ):
+        self.leaf_of_object = leaf_of_object
+        self.merges = merges
+        self.heights = heights
+        self.leaf_heights = (
+            np.zeros(self.n_leaves) if leaf_heights is None else (leaf_heights)
+        )
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self.leaf_of_object)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, the most clusters that the tree can tell apart."""
+        return len(self.merges) + 1
+
+    def cut(self, n_clusters: int) -> np.ndarray:
+        """Return the clusters that are left when the last merges are undone.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters, exactly, whatever ties there are; at most ``n_leaves``
+            come out.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+            Cluster of each object, numbered by first appearance. Time N + L.
+        """
+        k = min(check_n_clusters(n_clusters, self.n_objects), self.n_leaves)
+        n = self.n_leaves
+        # Walk from the last kept merge down: every node takes its parent's root.
+        n_kept = n - k
+        root = np.arange(n + n_kept)
+        for i in range(n_kept - 1, -1, -1):
+            root[self.merges[i]] = root[n + i]
+        labels = root[self.leaf_of_object]
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse]
+
+    def lifetime(self) -> int:
+        """Return the number of clusters with the longest lifetime.
+
+        The lifetime of k clusters is the gap between the height at which they appear
+        and the height at which two of them merge; of equal ones the smaller k is
+        taken. A tree with one leaf gives 1.
+        """
+        if self.n_leaves == 1:
+            return 1
+        gaps = np.diff(self.heights, prepend=self.leaf_heights.min())
+        longest = np.flatnonzero(gaps >= gaps.max() - 1e-12)
+        return int(self.n_leaves - longest[-1])
+
+    def to_scipy(self) -> np.ndarray:
+        """Return SciPy's linkage matrix over the original objects, (N - 1, 4).
+
+        The objects of a leaf are merged at the leaf's height.
+        """
+        n = self.n_objects
+        order = np.argsort(self.leaf_of_object, kind="stable")
+        sizes = np.bincount(self.leaf_of_object, minlength=self.n_leaves)
+        ends = np.cumsum(sizes)
+        # (height, left, right) with nodes as ("leaf" or "merge", ...) resolved below.
+        steps: list[tuple[float, int, int]] = []
+        handle = np.empty(2 * self.n_leaves - 1, np.int64)
+        for leaf, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+            members = order[end - size : end]
+            handle[leaf] = members[0]
+            height = float(self.leaf_heights[leaf])
+            steps += [(height, int(members[0]), int(other)) for other in members[1:]]
+        for i, (a, b) in enumerate(self.merges):
+            handle[self.n_leaves + i] = min(handle[a], handle[b])
+            steps.append((float(self.heights[i]), int(handle[a]), int(handle[b])))
+        steps.sort(key=lambda step: step[0])  # stable: a leaf fills before it merges
+        node, size_of = np.arange(n), np.ones(n, np.int64)
+        matrix = np.empty((n - 1, 4))
+        for i, (height, a, b) in enumerate(steps):
+            low, high = sorted((node[a], node[b]))
+            total = size_of[a] + size_of[b]
+            matrix[i] = low, high, height, total
+            keep = min(a, b)
+            node[keep], size_of[keep] = n + i, total
+        return matrix
+
+    def to_pandas(self):
+        """Return the merges of leaves as a pandas DataFrame, one row per merge."""
+        pandas = import_optional("pandas", "Dendrogram.to_pandas", "pandas")
+        sizes = np.zeros(2 * self.n_leaves - 1, np.int64)
+        sizes[: self.n_leaves] = np.bincount(
+            self.leaf_of_object, minlength=self.n_leaves
+        )
+        for i, (a, b) in enumerate(self.merges):
+            sizes[self.n_leaves + i] = sizes[a] + sizes[b]
+        return pandas.DataFrame(
+            {
+                "left": self.merges[:, 0],
+                "right": self.merges[:, 1],
+                "node": np.arange(self.n_leaves, 2 * self.n_leaves - 1),
+                "height": self.heights,
+                "size": sizes[self.n_leaves :],
+            }
+        )
+
+    def plot(self, ax=None, *, n_clusters: int | None = None, max_leaves: int = 50):
+        """Draw the top of the tree with matplotlib and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure.
+        n_clusters : int or None
+            If given, a line marks the cut.
+        max_leaves : int, default=50
+            Groups shown; each stands for the objects merged below it.
+        """
+        pyplot = import_optional("matplotlib.pyplot", "Dendrogram.plot", "plot")
+        from scipy.cluster import hierarchy  # noqa: PLC0415
+
+        ax = pyplot.subplots(figsize=(8, 4))[1] if ax is None else ax
+        matrix = self.to_scipy()
+        hierarchy.dendrogram(
+            matrix,
+            p=max_leaves,
+            truncate_mode="lastp" if len(matrix) >= max_leaves else None,
+            color_threshold=0,
+            above_threshold_color="#4477aa",
+            no_labels=len(matrix) >= 2 * max_leaves,
+            ax=ax,
+        )
+        if n_clusters is not None and 1 < n_clusters <= self.n_leaves:
+            below = self.heights[-n_clusters] if n_clusters < self.n_leaves else 0.0
+            level = (below + self.heights[1 - n_clusters]) / 2
+            ax.axhline(level, color="#ee6677", linestyle="--", linewidth=1)
+            ax.set_title(f"{n_clusters} clusters below the line")
+        ax.set_ylabel("1 - similarity")
+        ax.set_xlabel(f"{self.n_objects:,} objects")
+        return ax
+
+    def __repr__(self) -> str:
+        return f"Dendrogram(n_objects={self.n_objects}, n_leaves={self.n_leaves})"

@@ -1,0 +1,206 @@
+"""Similarities of base clusters, (Nc, Nc) matrices.
+
+Notation of the paper: W, weights of the cluster graph (eq. 4, Jaccard); P, transition
+probabilities of the random walk on it (eq. 5); Z, cosine similarity of the walks'
+trajectories (eq. 9). Everything here is of size Nc, the number of base clusters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from ensclust._validation import check_square, check_steps
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ensclust.ensemble import Ensemble
+
+# Above this ratio of largest to smallest degree the closed form loses digits.
+_MAX_DEGREE_RATIO = 1e8
+
+
+def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+    """Jaccard coefficient of every pair of base clusters.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The base clusterings.
+    n_jobs : int or None
+        Threads of the counting; None is one per core.
+
+    Returns
+    -------
+    ndarray of shape (Nc, Nc)
+        ``|A ∩ B| / |A ∪ B|`` with unit diagonal; 0 inside one clustering. Time
+        N M^2 / 2 for counting, memory 2 Nc^2 numbers.
+
+    Examples
+    --------
+    >>> from ensclust import Ensemble
+    >>> jaccard(Ensemble([[0, 0], [0, 1], [1, 1]])).round(3)
+    array([[1.   , 0.   , 0.5  , 0.333],
+           [0.   , 1.   , 0.   , 0.5  ],
+           [0.5  , 0.   , 1.   , 0.   ],
+           [0.333, 0.5  , 0.   , 1.   ]])
+    """
+    overlap = ensemble.intersections(n_jobs=n_jobs)
+    union = np.add.outer(ensemble.sizes, ensemble.sizes)
+    union -= overlap
+    # A cluster without objects (a row of Ensemble.take) has similarity 1 to itself.
+    weights = np.divide(overlap, np.maximum(union, 1), dtype=np.float64)
+    np.fill_diagonal(weights, 1.0)
+    return weights
+
+
+def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
+    """Cosine similarity of random-walk trajectories of ``steps`` steps (Z).
+
+    Parameters
+    ----------
+    W : array-like of shape (n, n)
+        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    steps : int, default=20
+        Length t of the trajectories.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Z in [0, 1] with unit diagonal. A node without neighbours is similar to itself
+        only.
+
+    Notes
+    -----
+    The trajectory of a node is its row of P, P^2, ..., P^t side by side. Their Gram
+    matrix ``sum_s P^s (P^s)^T`` is summed without forming them: in closed form from one
+    eigendecomposition, whatever t is; for few steps, or degrees that differ by more
+    than eight orders of magnitude, by doubling. Time about 15 products of n x n
+    matrices, memory about five such matrices.
+
+    Examples
+    --------
+    >>> propagate([[0, 1, 0], [1, 0, 1], [0, 1, 0]], steps=2)
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+    W = _off_diagonal(W)
+    steps = check_steps(steps)
+    degree = W.sum(axis=1)
+    linked = degree > 0
+    Z = np.eye(len(W))
+    if not linked.any():
+        return Z
+    if not linked.all():
+        W, degree = W[np.ix_(linked, linked)], degree[linked]
+    gram = _gram_by(W, degree, steps)
+    scale = 1 / np.sqrt(gram.diagonal())
+    gram *= scale[:, None]
+    gram *= scale
+    np.clip(gram, 0, 1, out=gram)
+    np.fill_diagonal(gram, 1)
+    if linked.all():
+        return gram
+    Z[np.ix_(linked, linked)] = gram
+    return Z
+
+
+def trajectories(W: npt.ArrayLike, steps: int) -> np.ndarray:
+    """Random-walk trajectories, for a similarity measure of your own.
+
+    Parameters
+    ----------
+    W : array-like of shape (n, n)
+        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    steps : int
+        Length t of the walks.
+
+    Returns
+    -------
+    ndarray of shape (n, steps * n)
+        Row i: the probabilities to be at each node after 1, 2, ..., t steps from
+        node i; zero for a node without neighbours. ``t - 1`` matrix products.
+
+    Examples
+    --------
+    >>> trajectories([[0, 1], [1, 0]], steps=2)
+    array([[0., 1., 1., 0.],
+           [1., 0., 0., 1.]])
+    """
+    W = _off_diagonal(W)
+    steps = check_steps(steps)
+    n = len(W)
+    P = _transitions(W, W.sum(axis=1))
+    walks = np.empty((n, steps * n))
+    power = walks[:, :n]
+    power[:] = P
+    for s in range(1, steps):
+        power = np.matmul(power, P, out=walks[:, s * n : (s + 1) * n])
+    return walks
+
+
+def _off_diagonal(W: npt.ArrayLike) -> np.ndarray:
+    W = check_square(W, "W").copy()
+    np.fill_diagonal(W, 0)
+    return W
+
+
+def _transitions(W: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    return np.divide(
+        W, degree[:, None], where=degree[:, None] > 0, out=np.zeros_like(W)
+    )
+
+
+def _gram_by(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
+    if steps < 8 or degree.max() > _MAX_DEGREE_RATIO * degree.min():
+        return _gram_by_doubling(W, degree, steps)
+    return _gram_in_closed_form(W, degree, steps)
+
+
+def _gram_in_closed_form(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
+    """Sum P^s (P^s)^T over s = 1..steps from the spectrum of D^-1/2 W D^-1/2.
+
+    With eigenvalues l, eigenvectors U, V = D^-1/2 U and G = U^T D U the sum is
+    V (G ∘ K) V^T, where K_ij = sum_s (l_i l_j)^s.
+    """
+    root = np.sqrt(degree)
+    eigenvalues, U = linalg.eigh(
+        W / root[:, None] / root, overwrite_a=True, check_finite=False, driver="evd"
+    )
+    scaled = U * root[:, None]
+    inner = scaled.T @ scaled
+    inner *= _geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
+    V = np.divide(U, root[:, None], out=U)
+    return V @ inner @ V.T
+
+
+def _geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:
+    """Return q + q^2 + ... + q^steps by doubling, exact also where q is near 1."""
+    total, power = q.copy(), q.copy()
+    for bit in bin(steps)[3:]:
+        total += power * total
+        power *= power
+        if bit == "1":
+            total = q + q * total
+            power *= q
+    return total
+
+
+def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
+    """Sum P^s (P^s)^T over s = 1..steps: S_2t = S_t + P^t S_t (P^t)^T."""
+    P = _transitions(W, degree)
+    first = P @ P.T
+    total, power = first, P
+    for position, bit in enumerate(bits := bin(steps)[3:]):
+        last = position == len(bits) - 1
+        total = total + power @ total @ power.T
+        if not last or bit == "1":
+            power = power @ power
+        if bit == "1":
+            total = first + P @ total @ P.T
+            power = power if last else power @ P
+    return total

@@ -1,0 +1,95 @@
+"""From meta-clusters to objects: every object goes where most of its clusters went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensclust import _kernels, _parallel
+
+if TYPE_CHECKING:
+    from ensclust.ensemble import Ensemble
+
+
+def vote(
+    ensemble: Ensemble, meta_labels: np.ndarray, *, seed: int, n_jobs: int | None = None
+) -> np.ndarray:
+    """Label each object with the meta-cluster whose base clusters hold it most often.
+
+    The score of a meta-cluster is the mean, over its base clusters, of the object's
+    membership. Ties are drawn at random by a hash of ``seed`` and the label row: equal
+    rows get equal labels, wherever they stand.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The objects.
+    meta_labels : ndarray of shape (Nc,)
+        Meta-cluster of each base cluster, -1 for none.
+    seed : int
+        Decides ties.
+    n_jobs : int or None
+        Threads; None is one per core.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        Meta-cluster of each object, -1 where it has no vote. Time N M, memory 4 N.
+    """
+    winner = np.empty(ensemble.n_objects, np.int32)
+    meta, count = _counted(meta_labels)
+    arguments = (ensemble.columns, ensemble.offsets, meta, count, np.uint64(seed))
+    spans = _parallel.blocks(ensemble.n_objects, _parallel.thread_count(n_jobs))
+    tasks = [(*arguments, winner, a, b) for a, b in spans]
+    _parallel.run(_kernels.voting.vote, tasks, n_jobs=n_jobs)
+    return winner
+
+
+def settle(
+    ensemble: Ensemble, meta_labels: np.ndarray, *, seed: int, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vote until every meta-cluster has an object.
+
+    Base clusters of a meta-cluster that wins no object lose their vote (meta label -1),
+    so that new objects cannot fall into it either.
+
+    Returns
+    -------
+    labels : ndarray of shape (N,)
+        Meta-cluster of each object.
+    meta_labels : ndarray of shape (Nc,)
+        The meta-clusters that are left, numbered without gaps.
+    """
+    while True:
+        labels = vote(ensemble, meta_labels, seed=seed, n_jobs=n_jobs)
+        used = np.unique(labels[labels >= 0])
+        if len(used) == meta_labels.max() + 1:
+            return labels, meta_labels
+        rank = np.full(meta_labels.max() + 2, -1)
+        rank[used] = np.arange(len(used))
+        meta_labels = rank[meta_labels]
+
+
+def memberships(
+    ensemble: Ensemble, meta_labels: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Return the scores of :func:`vote` scaled to sum to 1, (N, k) float64.
+
+    A row is zero for an object without any vote. Memory 8 N k.
+    """
+    meta, count = _counted(meta_labels)
+    scores = np.empty((ensemble.n_objects, len(count)))
+    spans = _parallel.blocks(ensemble.n_objects, _parallel.thread_count(n_jobs))
+    tasks = [
+        (ensemble.columns, ensemble.offsets, meta, count, scores, a, b)
+        for a, b in spans
+    ]
+    _parallel.run(_kernels.voting.score, tasks, n_jobs=n_jobs)
+    total = scores.sum(axis=1, keepdims=True)
+    return np.divide(scores, total, out=scores, where=total > 0)
+
+
+def _counted(meta_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    meta = np.asarray(meta_labels, np.int64)
+    return meta, np.bincount(meta[meta >= 0]).astype(np.float64)

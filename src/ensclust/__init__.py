@@ -13,12 +13,15 @@ _HOMES = {
     "methods": "_methods",
     "generate": "generation",
     "EnsembleGenerator": "generation",
+    "EAC": "_methods.eac",
     "ECPCSHC": "_methods.ecpcs",
     "ECPCSMC": "_methods.ecpcs",
+    "SRS": "_methods.srs",
+    "WCT": "_methods.wct",
 }
 _MODULES = ("datasets", "metrics", "similarity")
 
-__all__ = ["__version__", *sorted(_HOMES), *_MODULES]
+__all__ = ["__version__", *sorted(_HOMES), *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -140,7 +141,8 @@ def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, numbers.Real):
-        return value != value or (value < 0 and np.isfinite(value))
+        number = float(value)
+        return math.isnan(number) or (number < 0 and math.isfinite(number))
     return False
 
 

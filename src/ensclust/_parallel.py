@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import joblib
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,10 +29,10 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 
 def blocks(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
-    """Split ``range(n_items)`` into at most ``n_blocks`` ranges of nearly equal size."""
+    """Split ``range(n_items)`` into at most ``n_blocks`` ranges of about equal size."""
     n_blocks = max(1, min(n_blocks, n_items))
     edges = [n_items * b // n_blocks for b in range(n_blocks + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) -> list:
@@ -45,6 +47,17 @@ def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) ->
     # The calling thread takes the first share of the work itself.
     waiting = [_pool(threads - 1).submit(work, *task) for task in tasks[1:]]
     return [work(*tasks[0]), *(other.result() for other in waiting)]
+
+
+def one_blas_thread():
+    """Return a context in which BLAS uses one thread."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the libraries' controller; looking them up takes milliseconds."""
+    return ThreadpoolController()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Every message about input is built here: what came in, what is allowed, what to do."""
+"""Messages about input: what came in, what is allowed, what to do."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
             f"Use an integer between 1 and n_samples={n_samples}."
         )
         raise TypeError(msg)
-    if n_clusters < 1:
+    if int(n_clusters) < 1:
         msg = f"n_clusters={n_clusters} is less than 1. Use at least 1 cluster."
         raise ValueError(msg)
-    if n_clusters > n_samples:
+    if int(n_clusters) > n_samples:
         msg = (
             f"n_clusters={n_clusters} is larger than n_samples={n_samples}. "
             f"Use at most {n_samples} clusters."

@@ -174,7 +174,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         return [self._numbered(self._cut(k), k, absent) for k in ks]
 
     def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
-        """Number clusters by first appearance and put absent objects back as -1."""
+        """Return labels numbered by first appearance, -1 for absent objects."""
         order = first_appearance(labels)
         if not isinstance(k, str) and len(order) < min(k, len(labels)):
             warnings.warn(

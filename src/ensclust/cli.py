@@ -140,7 +140,8 @@ class _Run:
 
         if self.output != "-" or not self.as_json:
             names = ["cluster"] if len(ks) == 1 else [f"k{k}" for k in ks]
-            write_labels(self.output, labels, names=names, ids=table.ids)
+            shown = labels[:, 0] if len(ks) == 1 else labels
+            write_labels(self.output, shown, names=names, ids=table.ids)
         sizes = [_sizes(column) for column in labels.T]
         if self.as_json:
             facts = self._facts(ks, labels, sizes)

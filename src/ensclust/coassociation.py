@@ -9,7 +9,11 @@ import numpy as np
 from ensclust import _kernels, _parallel
 from ensclust._validation import check_choice, check_square, gibibytes
 
+from ensclust.ensemble import Fragments
+
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ensclust.ensemble import Ensemble
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
@@ -73,6 +77,7 @@ class CoAssociation:
                 )
                 raise ValueError(msg)
         self.similarity = similarity
+        self._leaves: Fragments | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,11 +86,40 @@ class CoAssociation:
 
     @property
     def codes(self) -> np.ndarray:
-        """Label rows of the fragments, (F, M) unsigned; n_m where not clustered."""
-        counts = self.ensemble.cluster_counts
-        labels = self.ensemble.fragments().labels
-        dtype = np.min_scalar_type(int(counts.max()))
-        return np.where(labels < 0, counts, labels).astype(dtype)
+        """Label rows of the leaves, (L, M) unsigned; n_m where not clustered."""
+        codes = self.ensemble.fragment_codes()
+        if self._leaves is None:
+            return codes
+        first = np.unique(self._leaves.inverse, return_index=True)[1]
+        return codes[self.ensemble.fragments().inverse[first]]
+
+    @property
+    def leaves(self) -> Fragments:
+        """What agglomeration starts from: fragments, or single objects (expand)."""
+        return self.ensemble.fragments() if self._leaves is None else self._leaves
+
+    def expand(self, is_split: np.ndarray) -> CoAssociation:
+        """Return this co-association with the objects of some fragments on their own.
+
+        Parameters
+        ----------
+        is_split : ndarray of shape (F,), bool
+            The fragments to split.
+        """
+        fragments = self.ensemble.fragments()
+        alone = is_split[fragments.inverse]
+        # Leaves in order of fragment, then of object; other objects share place -1.
+        place = np.where(alone, np.arange(len(alone)), -1)
+        pairs = np.stack([fragments.inverse, place], axis=1)
+        _, first, inverse, counts = np.unique(
+            pairs, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        labels = fragments.labels[fragments.inverse[first]]
+        other = CoAssociation(
+            self.ensemble, self.similarity, pairs=self.pairs, decay=self.decay
+        )
+        other._leaves = Fragments(labels, inverse.reshape(-1), counts)
+        return other
 
     def row(self, i: int) -> np.ndarray:
         """Return the similarity of object ``i`` to all objects, (N,) float64."""
@@ -93,14 +127,14 @@ class CoAssociation:
         if not -n <= i < n:
             msg = f"object {i} does not exist; the ensemble has objects 0 to {n - 1}."
             raise IndexError(msg)
-        fragments = self.ensemble.fragments()
-        f = fragments.inverse[i]
+        leaves = self.leaves
+        f = leaves.inverse[i]
         # The kernel writes one triangle: put the wanted fragment first.
         codes = self.codes
         order = np.concatenate([[f], np.arange(len(codes))])
         out = np.empty((len(order), 1))
         self._lift(codes[order], self._similarity(), out, spans=[(0, 1)])
-        row = out[1:, 0][fragments.inverse]
+        row = out[1:, 0][leaves.inverse]
         if self.pairs == "all":
             row[i] = 1.0
         return row
@@ -120,26 +154,28 @@ class CoAssociation:
             )
             raise MemoryError(msg)
         square = self._square(self._similarity(), np.float64)
-        inverse = self.ensemble.fragments().inverse
+        inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
         if self.pairs == "all":
             np.fill_diagonal(matrix, 1.0)
         return matrix
 
-    def pair_sums(self, dtype: type, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return (F, F) integers: for all pairs of objects of two fragments together,
-        the number of clusterings that put them into one cluster.
+    def pair_sums(
+        self, dtype: npt.DTypeLike, *, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """Return (L, L) integers: clusterings that agree, over all pairs of objects.
 
-        For the identity similarity. The caller answers for memory and overflow.
+        An entry sums, over the pairs of objects of two leaves, the clusterings that
+        put the two together. For the identity similarity. The caller answers for memory and overflow.
         """
-        identity = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
-        weight = self.ensemble.fragments().counts.astype(dtype)
+        identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
+        weight: np.ndarray = self.leaves.counts.astype(dtype)
         return self._square(identity, dtype, weight=weight, n_jobs=n_jobs)
 
     def fixed_point(self, *, n_jobs: int | None = None) -> tuple[np.ndarray, float]:
-        """Return the (F, F) similarities of fragments as uint32, and their unit.
+        """Return the (L, L) similarities of leaves as uint32, and their unit.
 
-        The diagonal is the value between two objects of a fragment. Finer than float32
+        The diagonal is the value between two objects of a leaf. Finer than float32
         in the same space: similarity = entry * unit to 1e-8. The caller answers for
         memory.
         """
@@ -153,8 +189,35 @@ class CoAssociation:
             n_terms **= 2
             S = S * self.decay
         entries = np.rint(S / (unit * n_terms)).astype(np.uint32)
-        weight = np.ones(len(self.ensemble.fragments().counts), np.uint32)
+        weight = np.ones(len(self.leaves.counts), np.uint32)
         return self._square(entries, np.uint32, weight=weight, n_jobs=n_jobs), unit
+
+    def within(self) -> np.ndarray:
+        """Return the similarity of two objects of the same leaf, (L,); at most 1."""
+        codes = self.codes
+        if self.pairs == "same":
+            return np.ones(len(codes))
+        total = np.empty(len(codes))
+        start, S = self.ensemble.offsets, self._similarity()
+        _kernels.bipartite.quadratic(codes, start, S, total, 0, len(codes))
+        n_present = (codes < self.ensemble.cluster_counts).sum(axis=1)
+        return np.minimum(1, total * self.decay / np.maximum(n_present, 1) ** 2)
+
+    def expand_strangers(self, *, n_jobs: int | None = None) -> CoAssociation:
+        """Split the fragments whose objects are closer to others than to each other.
+
+        Only ``pairs="all"`` can have such; elsewhere equal objects have similarity 1.
+        """
+        counts = self.leaves.counts
+        rows = np.flatnonzero(counts > 1)
+        if self.pairs == "same" or not len(rows):
+            return self
+        is_near = np.ones(len(counts), dtype=bool)
+        shared = (self.codes, self.ensemble.offsets, self._similarity(), rows, is_near)
+        spans = _parallel.blocks(len(rows), _parallel.thread_count(n_jobs))
+        tasks = [(*shared, a, b) for a, b in spans]
+        _parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
+        return self if is_near.all() else self.expand(~is_near)
 
     def _similarity(self) -> np.ndarray:
         if self.similarity is None:

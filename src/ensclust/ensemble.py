@@ -249,6 +249,15 @@ class Ensemble:
         """
         return self._fragments
 
+    def fragment_codes(self) -> np.ndarray:
+        """Return the fragments' label rows for kernels, (F, M) unsigned.
+
+        "Not clustered" in clustering m is n_m here, its number of clusters.
+        """
+        labels = self.fragments().labels
+        dtype = np.min_scalar_type(int(self.cluster_counts.max()))
+        return np.where(labels < 0, self.cluster_counts, labels).astype(dtype)
+
     def __len__(self) -> int:
         return self.n_objects
 

@@ -1,4 +1,4 @@
-"""Base clusterings from features: k-means with random k, or any scikit-learn clusterer."""
+"""Base clusterings from features: k-means with random k, or any clusterer."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class _KMeans:
         self.max_iter = max_iter
 
     def fit_predict(self, X: np.ndarray, k: int, seed: int) -> np.ndarray:
-        from sklearn.cluster import KMeans  # noqa: PLC0415  half our import time
+        from sklearn.cluster import KMeans  # noqa: PLC0415  costs import time
 
         model = KMeans(
             n_clusters=k,
@@ -224,7 +224,6 @@ class _KMeans:
             n_init=1,
             max_iter=self.max_iter,
             random_state=seed,
-            copy_x=False,
         )
         with warnings.catch_warnings():
             # Fewer distinct rows than k: the ensemble has fewer clusters, no harm.

@@ -65,7 +65,8 @@ def link(
     fixed point in label space; the heights agree to 1e-6.
     """
     check_choice(linkage, "linkage", LINKAGES)
-    n_leaves = len(coassociation.ensemble.fragments().counts)
+    coassociation = coassociation.expand_strangers(n_jobs=n_jobs)
+    n_leaves = len(coassociation.leaves.counts)
     dtype = _square_dtype(coassociation, linkage)
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
@@ -76,8 +77,8 @@ def link(
         engine = _LabelSpace(coassociation, n_jobs)
     else:
         msg = (
-            f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix of "
-            f"{gibibytes(needed)}; max_memory allows {gibibytes(max_memory)}. Raise "
+            f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "
+            f"of {gibibytes(needed)}; max_memory allows {gibibytes(max_memory)}. Raise "
             'max_memory, or use linkage="average", which needs no matrix.'
         )
         raise MemoryError(msg)
@@ -86,7 +87,7 @@ def link(
 
 
 def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
-    """Return uint32, or int64 where the pair sums of the plain co-association need it."""
+    """Return uint32, or int64 where sums over pairs of objects need it."""
     ensemble = coassociation.ensemble
     largest = ensemble.n_objects**2 * ensemble.n_clusterings / 4
     sums = coassociation.similarity is None and linkage == "average"
@@ -148,7 +149,7 @@ class _Square:
         else:
             square, self.unit = coassociation.fixed_point(n_jobs=n_jobs)
         self.square = square.reshape(-1)
-        self.size = coassociation.ensemble.fragments().counts.astype(np.int64)
+        self.size = coassociation.leaves.counts.astype(np.int64)
         self.slot = np.arange(len(self.size))
         self.place = np.arange(len(self.size))
 
@@ -188,19 +189,19 @@ class _LabelSpace:
 
     def __init__(self, coassociation: CoAssociation, n_jobs):
         ensemble = coassociation.ensemble
-        n_objects, n_clusterings = ensemble.n_objects, ensemble.n_clusterings
+        n_clusterings = ensemble.n_clusterings
         self.n_jobs = n_jobs
         self.codes = coassociation.codes
         self.start = ensemble.offsets
         self.all_pairs = coassociation.pairs == "all"
-        self.weight = ensemble.fragments().counts.astype(np.int64)
+        self.weight = coassociation.leaves.counts.astype(np.int64)
         n = len(self.weight)
         self.region, self.last_member = np.arange(n), np.arange(n)
         self.next_member = np.full(n, -1)
         is_present = self.codes < ensemble.cluster_counts
         present = is_present * self.weight[:, None].astype(np.float64)
         self.size = self.weight.astype(np.float64)
-        self.present = np.zeros((0, 0))
+        self.present: np.ndarray = np.zeros((0, 0))
         self.unit = 1.0 / n_clusterings
         if self.all_pairs:
             self.size = present.sum(axis=1)
@@ -209,7 +210,8 @@ class _LabelSpace:
             self.present, self.unit = present, 1.0
         self.similarity = np.zeros((0, 0), np.int64)
         if coassociation.similarity is not None:
-            bits = _scale_bits(n_objects, n_clusterings, self.all_pairs)
+            n_terms = n_clusterings ** (2 if self.all_pairs else 1)
+            bits = _scale_bits(ensemble.n_objects, n_terms)
             scaled = np.ldexp(coassociation.similarity, bits)
             self.similarity = np.rint(scaled).astype(np.int64)
             self.unit = np.ldexp(self.unit, -bits)
@@ -243,16 +245,16 @@ class _LabelSpace:
         )
 
 
-def _scale_bits(n_objects: int, n_clusterings: int, all_pairs: bool) -> int:
+def _scale_bits(n_objects: int, n_terms: int) -> int:
     """Return the bits of a fixed point that no sum over pairs of objects overflows."""
-    terms = n_objects**2 / 4 * n_clusterings ** (2 if all_pairs else 1)
-    return int(min(_MAX_SCALE_BITS, np.floor(62 - np.log2(max(terms, 1)))))
+    most = max(1, n_objects**2 * n_terms // 4)
+    return min(_MAX_SCALE_BITS, 62 - most.bit_length())
 
 
 def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
     """Sort the merges of a chain by height and number the nodes."""
-    fragments = coassociation.ensemble.fragments()
-    n = len(fragments.counts)
+    leaves = coassociation.leaves
+    n = len(leaves.counts)
     last = np.full(n, np.inf)
     for i, (a, b) in enumerate(merged):  # rounding may lift a parent over its child
         similarity[i] = last[a] = min(similarity[i], last[a], last[b])
@@ -263,4 +265,4 @@ def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
         merges[i] = sorted((node[a], node[b]))
         node[a] = n + i
     heights = 1 - similarity[order]
-    return Dendrogram(fragments.inverse, merges, heights)
+    return Dendrogram(leaves.inverse, merges, heights, 1 - coassociation.within())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Normalised mutual information, divided by the geometric mean of the entropies.
+    """Return the mutual information divided by the geometric mean of the entropies.
 
     This is the paper's NMI; scikit-learn's default divides by the arithmetic mean.
 
@@ -21,7 +24,7 @@ def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Adjusted Rand index (scikit-learn's).
+    """Return the adjusted Rand index (scikit-learn's).
 
     Examples
     --------

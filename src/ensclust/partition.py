@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from ensclust import _parallel
 from ensclust._validation import check_n_clusters, check_square
 
 if TYPE_CHECKING:
@@ -58,16 +59,19 @@ def ncut(
         return np.arange(len(W)) if k > 1 else np.zeros(len(W), np.int64)
     graph, degree = regularised(W)
     rows = ncut_embedding(graph, degree, k)[1]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    # A node that none of the k vectors reaches (more components than k) stays at 0.
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.divide(rows, length, out=rows, where=length > 0)
     by_degree = np.argsort(-degree, kind="stable")
     rng = check_random_state(random_state)
     starts = by_degree[rng.permutation(len(W))[:n_starts]]
-    best, best_value = None, np.inf
-    for start in starts:
-        labels = _discretise(rows, start)
-        value = _value(graph, degree, labels, k)
-        if value < best_value - 1e-12:
-            best, best_value = labels, value
+    best, best_value = np.zeros(len(W), np.int64), np.inf
+    with _parallel.one_blas_thread():  # the matrices are too small for more
+        for start in starts:
+            labels = _discretise(rows, start)
+            value = _value(graph, degree, labels, k)
+            if value < best_value - 1e-12:
+                best, best_value = labels, value
     return best
 
 

@@ -1,13 +1,14 @@
 """Numba loops: arrays in, arrays out, no policy.
 
 Submodules load on first use, so that ``import ensclust`` does not import numba:
-callers write ``from ensclust import _kernels`` and ``_kernels.counting.count_pairs(...)``.
+callers write ``from ensclust import _kernels``, ``_kernels.counting.count_pairs(...)``.
 """
 
 import importlib
 
 _MODULES = (
     "assignment",
+    "bipartite",
     "chain",
     "counting",
     "labelspace",

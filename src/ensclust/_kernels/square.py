@@ -99,7 +99,7 @@ def join_each_other(
     for i in range(merged.shape[0]):
         a, b = merged[i, 0], merged[i, 1]
         for z in merged.ravel():
-            if size[z] > 0 and z != a and z != b:
+            if size[z] > 0 and z != a and z != b:  # noqa: PLR1714
                 s = combine(
                     square[a * width + z], square[b * width + z], size[a], size[b], kind
                 )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from ensclust._methods.eac import EAC
 from ensclust._methods.ecpcs import ECPCSHC, ECPCSMC
+from ensclust._methods.srs import SRS
+from ensclust._methods.wct import WCT
 from ensclust._validation import check_choice
 
 if TYPE_CHECKING:
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
 METHODS: dict[str, type[BaseConsensus]] = {
     "ecpcs-hc": ECPCSHC,
     "ecpcs-mc": ECPCSMC,
+    "eac": EAC,
+    "srs": SRS,
+    "wct": WCT,
 }
 
 
@@ -31,7 +37,7 @@ def methods() -> list[str]:
 def make(method: str, **params) -> BaseConsensus:
     """Return an unfitted estimator by the name of its method."""
     cls = METHODS[check_choice(method, "method", tuple(METHODS))]
-    known = [name for name in inspect.signature(cls).parameters]
+    known = list(inspect.signature(cls).parameters)
     for name in params:
         if name not in known:
             msg = (

@@ -1,0 +1,44 @@
+"""Fixtures shared by the tests, and where the published codes' outputs may lie."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ensclust",
+    deadline=None,
+    max_examples=40,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("ensclust")
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("ENSCLUST_SHARED", ROOT.parent / "shared"))
+
+
+@pytest.fixture
+def golden():
+    """Load an output of a published code, or skip."""
+
+    def load(name):
+        path = SHARED / "golden" / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"published outputs are not at hand ({path.name})")
+        return np.load(path)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def digits_labels():
+    """Return 20 k-means clusterings of the digits, and their classes."""
+    from sklearn.datasets import load_digits
+
+    from ensclust import generate
+
+    X, y = load_digits(return_X_y=True)
+    return generate(X, 20, base_k=(10, 38), random_state=0).labels, y

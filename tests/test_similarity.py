@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from ensclust import CoAssociation, Ensemble, similarity
+from strategies import ensembles, random_ensemble
+
+
+@given(ensembles())
+def test_jaccard_is_intersection_over_union(ens):
+    assert np.allclose(similarity.jaccard(ens), reference.jaccard(ens), atol=1e-15)
+
+
+@given(ensembles(), st.sampled_from([1, 2, 3, 7, 8, 20, 33]))
+def test_propagate_is_the_cosine_of_literal_trajectories(ens, steps):
+    W = reference.jaccard(ens)
+    expected = reference.propagate(W, steps)
+    assert np.allclose(similarity.propagate(W, steps), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 8, 19, 20, 64])
+def test_closed_form_and_doubling_are_the_literal_sum(steps):
+    W = reference.jaccard(random_ensemble(300, 10, 6, seed=steps))
+    np.fill_diagonal(W, 0)
+    expected = reference.gram(W, steps)
+    degree = W.sum(axis=1)
+    for way in (similarity._gram_in_closed_form, similarity._gram_by_doubling):
+        assert np.allclose(way(W, degree, steps), expected, atol=1e-12), way
+
+
+def test_degrees_of_very_different_size_keep_their_digits():
+    W = np.array([[0, 1e-12, 0], [1e-12, 0, 1.0], [0, 1.0, 0]])
+    assert np.allclose(
+        similarity.propagate(W, 20), reference.propagate(W, 20), atol=1e-12
+    )
+
+
+@given(ensembles())
+def test_z_is_in_0_1_symmetric_and_positive_semidefinite(ens):
+    Z = similarity.propagate(similarity.jaccard(ens))
+    assert Z.min() >= 0
+    assert Z.max() <= 1
+    assert (Z.diagonal() == 1).all()
+    assert np.allclose(Z, Z.T, atol=1e-12)
+    assert np.linalg.eigvalsh(Z).min() > -1e-9
+
+
+def test_one_clustering_gives_the_identity():
+    W = similarity.jaccard(Ensemble([[0], [1], [1]]))
+    assert np.array_equal(similarity.propagate(W), np.eye(2))
+
+
+def test_an_isolated_cluster_is_similar_to_itself_only():
+    ens = Ensemble([[0, 0], [0, 0], [1, 1], [2, -1]])
+    Z = similarity.propagate(similarity.jaccard(ens))
+    assert Z[2].tolist() == [0, 0, 1, 0, 0]
+
+
+@given(ensembles(), st.integers(1, 4))
+def test_trajectories_are_the_powers_of_the_transition_matrix(ens, steps):
+    W = similarity.jaccard(ens)
+    walks = similarity.trajectories(W, steps)
+    assert walks.shape == (len(W), steps * len(W))
+    assert np.allclose(walks @ walks.T, reference.gram(W, steps), atol=1e-12)
+
+
+@given(ensembles())
+def test_connected_triples_sum_the_smaller_weights(ens):
+    W = similarity.jaccard(ens)
+    counts = ens.cluster_counts
+    expected = reference.connected_triples(W, counts, 0.8)
+    assert np.allclose(similarity.connected_triples(W, counts), expected, atol=1e-12)
+
+
+def test_without_any_triple_the_similarity_is_the_identity():
+    W = similarity.jaccard(Ensemble([[0], [1]]))
+    assert np.array_equal(similarity.connected_triples(W, [2]), np.eye(2))
+
+
+@given(ensembles(), st.integers(1, 6))
+def test_simrank_without_the_object_matrix_is_the_literal_recursion(ens, n_updates):
+    C = similarity.simrank(ens, updates=n_updates - 1)
+    lifted = CoAssociation(ens, C, pairs="all", decay=0.8).dense()
+    expected = reference.simrank_objects(ens, 0.8, n_updates)
+    assert np.allclose(lifted, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(2, 3\)"),
+        ([[0, np.nan], [np.nan, 0]], "NaN"),
+        ([[0, -1], [-1, 0]], "negative"),
+        ([[0, 1], [0.5, 0]], "not symmetric"),
+    ],
+)
+def test_a_matrix_that_is_no_similarity_is_refused(W, message):
+    with pytest.raises(ValueError, match=message):
+        similarity.propagate(W)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, "a", True])
+def test_steps_must_be_a_positive_integer(steps):
+    with pytest.raises(ValueError, match=f"steps={steps!r}"):
+        similarity.propagate(np.eye(2), steps)

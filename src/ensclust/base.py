@@ -171,12 +171,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         if absent.all():
             return [np.full(len(absent), -1, np.int32) for _ in ks]
         self._prepare(ensemble)
-        return [self._numbered(self._cut(k), k, absent) for k in ks]
+        n = ensemble.n_objects
+        fit = [k if isinstance(k, str) else min(k, n) for k in ks]
+        return [self._numbered(self._cut(k), k, absent) for k in fit]
 
     def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
         """Return labels numbered by first appearance, -1 for absent objects."""
         order = first_appearance(labels)
-        if not isinstance(k, str) and len(order) < min(k, len(labels)):
+        if not isinstance(k, str) and len(order) < k:
             warnings.warn(
                 f"{type(self).__name__} found {len(order)} clusters instead of "
                 f"n_clusters={k}: the base clusterings do not tell more apart.",

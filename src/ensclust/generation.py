@@ -89,6 +89,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         The base clusterings of the training objects.
     models_ : list
         The fitted base clusterers.
+    n_iter_ : int
+        The most iterations that one of them took.
     n_features_in_ : int
         Number of features of the training objects.
 
@@ -143,6 +145,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
                 for p, k, s in tasks
             )
         self.models_ = [model for model, _ in fitted]
+        self.n_iter_ = max(getattr(model, "n_iter_", 1) for model in self.models_)
         self.ensemble_ = Ensemble.from_clusterings([labels for _, labels in fitted])
         return self
 
@@ -192,6 +195,11 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             raise ValueError(msg)
         return base
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # labels are int32
+        return tags
+
     @property
     def _n_features_out(self) -> int:
         return self.ensemble_.n_clusterings
@@ -229,6 +237,7 @@ class _KMeans:
             # Fewer distinct rows than k: the ensemble has fewer clusters, no harm.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.centres = model.fit(X).cluster_centers_
+        self.n_iter_ = model.n_iter_
         return self.predict(X)
 
     def predict(self, X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+import reference
+from ensclust import CoAssociation, Ensemble, similarity
+from ensclust.linkage import LINKAGES, _agglomerate, _scale_bits, link
+from ensclust.metrics import ari
+from strategies import ensembles, random_ensemble
+
+SQUARE, LABEL_SPACE = 2**31, 1  # max_memory that leads to each engine
+
+
+def enhanced(ens):
+    return CoAssociation(ens, similarity.propagate(similarity.jaccard(ens)))
+
+
+def simrank(ens):
+    return CoAssociation(ens, similarity.simrank(ens), pairs="all", decay=0.8)
+
+
+@given(ensembles(), st.sampled_from([SQUARE, LABEL_SPACE]))
+def test_every_average_merge_joins_a_nearest_pair(ens, max_memory):
+    for operator in (CoAssociation(ens), enhanced(ens)):
+        S = operator._similarity()
+        tree = link(operator, max_memory=max_memory)
+        reference.replay(tree, *reference.lift(ens, S))
+
+
+@given(ensembles(), st.sampled_from(["single", "complete"]))
+def test_every_single_or_complete_merge_joins_a_nearest_pair(ens, linkage):
+    for operator in (CoAssociation(ens), enhanced(ens)):
+        S = operator._similarity()
+        reference.replay(link(operator, linkage), *reference.lift(ens, S), linkage)
+
+
+@given(ensembles(), st.sampled_from([SQUARE, LABEL_SPACE]))
+def test_simrank_merges_join_nearest_pairs_after_strangers_are_split(ens, max_memory):
+    operator = simrank(ens)
+    tree = link(operator, max_memory=max_memory)
+    n_labels = (ens.labels >= 0).sum(axis=1)
+    pairs = np.multiply.outer(n_labels, n_labels).astype(float)
+    dense = operator.dense()
+    reference.replay(tree, dense * pairs, pairs)
+    # Objects of one leaf are at least as close to each other as to any other.
+    for leaf, height in enumerate(tree.leaf_heights):
+        members = np.flatnonzero(tree.leaf_of_object == leaf)
+        if len(members) > 1:
+            others = np.delete(dense[members[0]], members)
+            assert 1 - height >= others.max(initial=0) - 1e-9
+
+
+@given(ensembles())
+def test_both_engines_break_ties_of_the_plain_coassociation_alike(ens):
+    if ens.has_missing:
+        return
+    one = link(CoAssociation(ens), max_memory=SQUARE)
+    other = link(CoAssociation(ens), max_memory=LABEL_SPACE)
+    assert np.array_equal(one.merges, other.merges)
+    assert np.array_equal(one.heights, other.heights)
+
+
+@pytest.mark.parametrize("make", [enhanced, simrank])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_engines_agree_to_1e_6_and_cut_alike(make, seed):
+    ens = random_ensemble(400, 12, 6, seed)
+    one = link(make(ens), max_memory=SQUARE)
+    other = link(make(ens), max_memory=LABEL_SPACE)
+    assert np.allclose(one.heights, other.heights, atol=1e-6)
+    gaps = np.diff(one.heights)[::-1]
+    for k in 2 + np.flatnonzero(gaps[:20] > 1e-5):
+        assert ari(one.cut(int(k)), other.cut(int(k))) == 1.0
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("seed", range(3))
+def test_scipy_gives_the_same_heights_and_cuts_where_they_are_distinct(linkage, seed):
+    ens = random_ensemble(150, 15, 5, seed)
+    operator = enhanced(ens)
+    distance = 1 - operator.dense()
+    np.fill_diagonal(distance, 0)
+    expected = hierarchy.linkage(squareform(distance, checks=False), linkage)
+    tree = link(operator, linkage)
+    assert np.allclose(tree.to_scipy()[:, 2], expected[:, 2], atol=1e-6)
+    for k in (2, 3, 5, 10):
+        if expected[-k, 2] < expected[1 - k, 2] - 1e-6:
+            labels = hierarchy.cut_tree(expected, k).ravel()
+            assert ari(tree.cut(k), labels) == 1.0
+
+
+@pytest.mark.parametrize("max_memory", [SQUARE, LABEL_SPACE])
+def test_the_tree_does_not_depend_on_n_jobs(max_memory):
+    ens = random_ensemble(1200, 20, 30, seed=0, noise=0.5)
+    for operator in (CoAssociation(ens), enhanced(ens)):
+        trees = [link(operator, max_memory=max_memory, n_jobs=j) for j in (1, 2, 5)]
+        for tree in trees[1:]:
+            assert np.array_equal(tree.merges, trees[0].merges)
+            assert np.array_equal(tree.heights, trees[0].heights)
+
+
+@pytest.mark.parametrize("max_memory", [SQUARE, LABEL_SPACE])
+def test_large_trees_have_ascending_heights_and_exact_cuts(max_memory):
+    ens = random_ensemble(900, 10, 8, seed=1, noise=0.6)
+    tree = link(enhanced(ens), max_memory=max_memory)
+    assert (np.diff(tree.heights) >= 0).all()
+    for k in (1, 2, 7, 100, tree.n_leaves):
+        assert len(np.unique(tree.cut(k))) == k
+
+
+def test_missing_labels_use_label_space_whatever_the_budget():
+    ens = random_ensemble(80, 6, 3, seed=2, missing=0.3)
+    one, other = link(enhanced(ens), max_memory=SQUARE), link(enhanced(ens), max_memory=1)
+    assert np.array_equal(one.merges, other.merges)
+    reference.replay(one, *reference.lift(ens, enhanced(ens).similarity))
+
+
+def test_pair_sums_beyond_32_bits_are_counted_in_64():
+    # 40,000 objects in 4 distinct rows: N^2 M / 4 exceeds 2^32.
+    rows = np.array([[0] * 12, [0] * 6 + [1] * 6, [1] * 12, [2] * 12])
+    ens = Ensemble(np.repeat(rows, 10_000, axis=0))
+    one, other = link(CoAssociation(ens)), link(CoAssociation(ens), max_memory=1)
+    assert np.allclose(one.heights, [0.5, 0.75, 1.0])
+    assert np.array_equal(one.merges, other.merges)
+
+
+def test_the_fixed_point_leaves_room_for_every_sum():
+    for n_objects, n_terms in [(1, 1), (20_000, 20), (1_300_000, 20), (10**6, 400)]:
+        bits = _scale_bits(n_objects, n_terms)
+        assert n_objects**2 // 4 * n_terms * 2**bits < 2**63
+    assert _scale_bits(1_300_000, 20) >= 19
+
+
+def test_single_linkage_over_the_budget_names_the_needed_memory():
+    ens = random_ensemble(200, 8, 4, seed=0)
+    n = len(ens.fragments().counts)
+    with pytest.raises(MemoryError, match=rf"{n:,} distinct label rows needs a matrix"):
+        link(CoAssociation(ens), "single", max_memory=1000)
+
+
+def test_an_unknown_linkage_is_refused_with_the_list():
+    with pytest.raises(ValueError, match=r"linkage='ward' is not known.*'average'"):
+        link(CoAssociation(Ensemble([[0], [1]])), "ward")
+
+
+def test_chains_that_never_close_are_reported_not_followed_for_ever():
+    class Ring:
+        unit = 1.0
+
+        def nearest(self, queue, near, best):
+            near[queue] = (queue + 1) % 3
+            best[queue] = np.nan
+
+        def join(self, merged):
+            assert len(merged) == 0
+
+    with pytest.raises(RuntimeError, match="stopped after 0 of 2 merges"):
+        _agglomerate(Ring(), 3)

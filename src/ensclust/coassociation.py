@@ -181,13 +181,14 @@ class CoAssociation:
         """
         S = self._similarity()
         n_terms = self.ensemble.n_clusterings
-        top = float(S.max(initial=0)) or 1.0
-        unit = top * (self.decay if self.pairs == "all" else 1.0) / (2**32 - 2**12)
-        if self.ensemble.has_missing:
-            return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
+        largest = float(S.max(initial=0)) or 1.0
         if self.pairs == "all":
             n_terms **= 2
-            S = S * self.decay
+            largest *= self.decay
+        unit = largest / (2**32 - 1 - n_terms)  # room for every term to be rounded up
+        if self.ensemble.has_missing:
+            return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
+        S = S * self.decay if self.pairs == "all" else S
         entries = np.rint(S / (unit * n_terms)).astype(np.uint32)
         weight = np.ones(len(self.leaves.counts), np.uint32)
         return self._square(entries, np.uint32, weight=weight, n_jobs=n_jobs), unit

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, Birch, KMeans
 from sklearn.datasets import load_iris, make_blobs
-from sklearn.mixture import GaussianMixture
 from sklearn.exceptions import SkipTestWarning
+from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import check_estimator
 
 from ensclust import EnsembleGenerator, generate
@@ -78,7 +78,9 @@ def test_labels_are_those_of_the_nearest_centre():
     generator = EnsembleGenerator(4, random_state=0).fit(X)
     values = zip(generator.ensemble_.labels.T, generator.models_, strict=True)
     for labels, model in values:
-        distance = np.linalg.norm((X - generator.mean_)[:, None] - model.centres, axis=2)
+        distance = np.linalg.norm(
+            (X - generator.mean_)[:, None] - model.centres, axis=2
+        )
         nearest = distance[np.arange(len(X)), labels]
         assert np.allclose(nearest, distance.min(axis=1), atol=1e-5)
 

@@ -112,7 +112,10 @@ def test_large_trees_have_ascending_heights_and_exact_cuts(max_memory):
 
 def test_missing_labels_use_label_space_whatever_the_budget():
     ens = random_ensemble(80, 6, 3, seed=2, missing=0.3)
-    one, other = link(enhanced(ens), max_memory=SQUARE), link(enhanced(ens), max_memory=1)
+    one, other = (
+        link(enhanced(ens), max_memory=SQUARE),
+        link(enhanced(ens), max_memory=1),
+    )
     assert np.array_equal(one.merges, other.merges)
     reference.replay(one, *reference.lift(ens, enhanced(ens).similarity))
 

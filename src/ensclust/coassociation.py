@@ -8,7 +8,6 @@ import numpy as np
 
 from ensclust import _kernels, _parallel
 from ensclust._validation import check_choice, check_square, gibibytes
-
 from ensclust.ensemble import Fragments
 
 if TYPE_CHECKING:
@@ -166,7 +165,8 @@ class CoAssociation:
         """Return (L, L) integers: clusterings that agree, over all pairs of objects.
 
         An entry sums, over the pairs of objects of two leaves, the clusterings that
-        put the two together. For the identity similarity. The caller answers for memory and overflow.
+        put the two together. For the identity similarity. The caller answers for
+        memory and overflow.
         """
         identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
         weight: np.ndarray = self.leaves.counts.astype(dtype)

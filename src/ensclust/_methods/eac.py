@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ensclust._methods._families import Agglomeration
@@ -12,6 +11,8 @@ from ensclust.base import BaseConsensus, MethodInfo, document
 from ensclust.coassociation import CoAssociation
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ensclust.ensemble import Ensemble
 
 

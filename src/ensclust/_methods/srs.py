@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @document
 class SRS(Agglomeration):
-    """SimRank: objects are alike in like clusters, clusters are alike with like objects.
+    """SimRank: objects are alike in like clusters, clusters alike with like objects.
 
     The most thorough of the link-based refinements of :class:`EAC`: every pair of
     clusters counts, also across clusterings. Once the slowest method by far, here as

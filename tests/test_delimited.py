@@ -1,0 +1,227 @@
+"""Text tables: delimiters, headers, quotes, labels, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensclust.io import read_features, read_labels
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a function that writes text or bytes to a file of that name."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+# --- delimiters, headers, quoting
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiter_of_csv_is_found(file, delimiter):
+    text = "a,b,c\n1,2,3\n4,5,6\n".replace(",", delimiter)
+    table = read_features(file("data.csv", text))
+    assert table.columns == ("a", "b", "c")
+    assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_tsv_is_split_at_tabs_only(file):
+    table = read_labels(file("labels.tsv", "x;1\tb\nx;1\tc\ny;2\tb\n"))
+    assert table.values.tolist() == [[0, 0], [0, 1], [1, 0]]
+
+
+def test_spaces_between_numbers_are_a_delimiter(file):
+    table = read_labels(file("labels.txt", "0 1 0\n 0  1 1 \n1 0 NA\n1 0 0\n"))
+    assert table.values.tolist() == [[0, 1, 0], [0, 1, 1], [1, 0, -1], [1, 0, 0]]
+
+
+def test_spaces_within_names_are_no_delimiter(file):
+    table = read_labels(file("labels.txt", "T cell\nB cell\nT cell\n"))
+    assert table.values.tolist() == [[1], [0], [1]]
+
+
+def test_file_without_extension_is_csv(file):
+    assert read_features(file("data", "1,2\n3,4\n")).values.shape == (2, 2)
+
+
+def test_byte_order_mark_and_windows_line_ends_are_tolerated(file):
+    table = read_features(file("data.csv", "\ufeffa,b\r\n1,2\r\n3,4\r\n"))
+    assert table.columns == ("a", "b")
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_table_of_numbers_only_has_no_header(file):
+    table = read_features(file("data.csv", "1,2\n3,4\n"))
+    assert table.columns == ("1", "2")
+    assert len(table.values) == 2
+
+
+def test_one_name_above_numbers_makes_a_header(file):
+    assert read_features(file("data.csv", "2019,x\n1,2\n3,4\n")).columns == (
+        "2019",
+        "x",
+    )
+
+
+def test_label_that_comes_again_below_is_no_header(file):
+    table = read_labels(file("labels.csv", "a,x\nb,y\na,y\n"))
+    assert table.values.tolist() == [[0, 0], [1, 1], [0, 1]]
+
+
+def test_names_above_text_labels_are_a_header(file):
+    table = read_labels(file("labels.csv", "leiden,types\na,x\nb,y\na,y\n"))
+    assert table.columns == ("leiden", "types")
+    assert len(table.values) == 3
+
+
+def test_missing_label_in_the_first_line_is_no_header(file):
+    table = read_labels(file("labels.csv", "NA,1\n1,1\n2,0\n2,0\n"))
+    assert table.values[0].tolist() == [-1, 1]
+
+
+def test_header_can_be_given_against_the_guess(file):
+    path = file("data.csv", "1,2\n3,4\n5,6\n")
+    table = read_features(path, header=True)
+    assert table.columns == ("1", "2")
+    assert len(table.values) == 2
+
+
+def test_header_can_be_denied_against_the_guess(file):
+    path = file("labels.csv", "a,x\nb,y\nb,y\n")
+    assert read_labels(path, header=False).values.tolist() == [[0, 0], [1, 1], [1, 1]]
+
+
+def test_quoted_cells_may_hold_delimiters_and_line_breaks(file):
+    text = '"a, b","two\nlines",x\n"p\nq",u,1\n"r,s",u,2\n'
+    table = read_labels(file("labels.csv", text))
+    assert table.columns == ("a, b", "two\nlines", "x")
+    assert table.values.tolist() == [[0, 0, 1], [1, 0, 2]]
+
+
+def test_blank_lines_between_and_after_rows_are_skipped(file):
+    assert len(read_features(file("data.csv", "a,b\n\n1,2\n\n3,4\n\n\n")).values) == 2
+
+
+def test_blank_line_within_one_column_is_an_object_without_label(file):
+    assert read_labels(file("labels.csv", "1\n\n2\n1\n\n")).values.tolist() == [
+        [1],
+        [-1],
+        [2],
+        [1],
+    ]
+
+
+def test_table_longer_than_one_block_is_read_whole(file):
+    numbers = np.arange(20_000).reshape(-1, 2)
+    text = "\n".join(f"{a},{b}" for a, b in numbers)
+    assert (read_features(file("data.csv", "x,y\n" + text)).values == numbers).all()
+
+
+# --- text that is refused
+
+
+def test_ragged_line_is_named_with_both_counts(file):
+    path = file("data.csv", 'a,b,c\n1,2,"3"\n4,5\n')
+    with pytest.raises(
+        ValueError, match=r"data.csv, line 3: found 2 fields, expected 3"
+    ):
+        read_features(path)
+
+
+def test_line_number_counts_lines_inside_quotes(file):
+    path = file("data.csv", '"a\nb",c\n1,2\n3\n')
+    with pytest.raises(ValueError, match=r"line 4: found 1 field, expected 2"):
+        read_features(path)
+
+
+@pytest.mark.parametrize("value", ["foo", "", "nan", "inf", "-inf", "1_000", "1,5"])
+def test_feature_that_is_no_finite_number_is_named(file, value):
+    path = file("data.csv", f'id,x\n1,2\n3,"{value}"\n')
+    with pytest.raises(ValueError, match="finite number") as error:
+        read_features(path)
+    assert f"data.csv, line 3, column 'x': {value!r}" in str(error.value)
+
+
+def test_bad_feature_in_a_later_block_is_named_by_its_line(file):
+    text = "x\n" + "1\n" * 5000 + "oops\n"
+    with pytest.raises(ValueError, match=r"line 5002, column 'x': 'oops'"):
+        read_features(file("data.csv", text))
+
+
+@pytest.mark.parametrize("read", [read_features, read_labels])
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
+def test_empty_file_is_refused(file, read, content):
+    with pytest.raises(ValueError, match=r"data.csv is empty"):
+        read(file("data.csv", content))
+
+
+def test_header_without_objects_is_refused(file):
+    with pytest.raises(ValueError, match=r"header line \(a, b\) but no objects"):
+        read_features(file("data.csv", "a,b\n"))
+
+
+def test_text_that_is_not_utf8_is_refused(file):
+    with pytest.raises(ValueError, match=r"data.csv is not UTF-8 text \(byte 0xff\)"):
+        read_features(file("data.csv", b"\xff\xfea\x00"))
+
+
+def test_quote_that_never_ends_is_refused(file):
+    with pytest.raises(ValueError, match=r"data.csv, record at line 2: unexpected end"):
+        read_features(file("data.csv", 'a,b\n1,"2\n3,4\n'))
+
+
+# --- labels
+
+
+def test_whole_numbers_keep_their_value(file):
+    table = read_labels(file("labels.csv", "k\n3\n 7 \n1.0\n1e1\n3\n"))
+    assert table.values.ravel().tolist() == [3, 7, 1, 10, 3]
+
+
+@pytest.mark.parametrize(
+    "mark", ["", "NA", "NaN", "nan", "None", "null", "<NA>", "-1", "-3", "-1.0"]
+)
+@pytest.mark.parametrize("others", [["0", "1", "0"], ["a", "b", "a"]])
+def test_missing_marks_and_negatives_are_not_clustered(file, mark, others):
+    text = "\n".join(["run,other", *(f"{label},1" for label in [*others, mark])])
+    values = read_labels(file("labels.csv", text)).values
+    assert values[:, 0].tolist() == [0, 1, 0, -1]
+
+
+def test_names_with_underscores_are_not_numbers(file):
+    values = read_labels(file("labels.csv", "k\n1_2\n12\n1_2\n12\n")).values
+    assert values.ravel().tolist() == [1, 0, 1, 0]
+
+
+def test_fraction_is_no_label(file):
+    path = file("labels.csv", "a,b\n1,1\n1,1.5\n2,1\n")
+    with pytest.raises(ValueError, match=r"labels.csv, line 3, column 'b': '1.5' is"):
+        read_labels(path)
+
+
+def test_column_of_ids_among_labels_is_warned_about(file):
+    path = file("labels.csv", "object,k2\n10,0\n11,0\n12,1\n13,1\n")
+    with pytest.warns(UserWarning, match="column 'object' gives each of the 4 objects"):
+        read_labels(path)
+
+
+@given(st.lists(st.text("ab01_ ", max_size=3), min_size=1, max_size=20))
+def test_text_labels_are_equal_where_their_trimmed_texts_are(tmp_path_factory, texts):
+    texts = texts * 2  # so that no column looks like one of ids
+    path = tmp_path_factory.getbasetemp() / "labels.csv"
+    path.write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
+    values = read_labels(path, header=True).values[:, 0].tolist()
+    texts = [text.strip() for text in texts]
+    if not all(text.isdigit() for text in texts if text):  # else "01" is 1
+        assert len(set(values)) == len(set(texts))
+    assert [value == -1 for value in values] == [text == "" for text in texts]
+    assert all(
+        value == values[texts.index(text)]
+        for text, value in zip(texts, values, strict=True)
+    )

@@ -1,0 +1,45 @@
+"""Options of the commands: what becomes of their text."""
+
+import click
+import pytest
+
+from ensclust._options import _parameter, base_k, several_k
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n=3", 3),
+        ("n=0.5", 0.5),
+        ("n=1e-3", 0.001),
+        ("n=true", True),
+        ("n=False", False),
+        ("n=single", "single"),
+        ("n=a=b", "a=b"),
+    ],
+)
+def test_parameter_values_are_numbers_truths_or_text(text, value):
+    name, found = _parameter(text)
+    assert (name, found, type(found)) == ("n", value, type(value))
+
+
+def test_several_k_are_taken_once_each():
+    assert several_k("5") == [5]
+    assert several_k("2,3,2") == [2, 3]
+
+
+def test_base_k_is_a_number_or_a_pair():
+    assert base_k("5") == 5
+    assert base_k("5, 20") == (5, 20)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a"])
+@pytest.mark.parametrize("convert", [several_k, base_k])
+def test_what_is_no_positive_integer_is_refused(convert, text):
+    with pytest.raises(click.BadParameter, match=f"'{text}' is not a positive integer"):
+        convert(text)
+
+
+def test_three_numbers_are_no_base_k():
+    with pytest.raises(click.BadParameter, match="or a pair such as 5,20"):
+        base_k("2,3,4")

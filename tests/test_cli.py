@@ -214,7 +214,7 @@ def test_cluster_finds_the_blobs(run, data, tmp_path):
 
 
 def test_output_is_byte_equal_for_any_number_of_threads(run, tmp_path):
-    np.save(tmp_path / "noise.npy", np.random.default_rng(0).random((300, 4)))
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).random((120, 4)))
     args = ["cluster", "noise.npy", "-k", 5, "-q", "--seed"]
     one, two = (run(*args, 3, "--n-jobs", n_jobs) for n_jobs in (1, 2))
     assert one.exit_code == 0

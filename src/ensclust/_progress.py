@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ def progress(
     """
     if quiet:
         yield lambda _: None
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _moving_line(total) as line:
             task = line.add_task(text, total=total)
             started: list[str] = []

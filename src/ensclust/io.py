@@ -7,40 +7,32 @@ read whole. Files are written beside their destination and moved there when comp
 from __future__ import annotations
 
 import csv
-import math
 import os
-import re
 import secrets
 import shutil
 import sys
 import warnings
 import zipfile
-from array import array
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ensclust._validation import LABEL_RULE, import_optional
+from ensclust._cells import Features, Labels
+from ensclust._delimited import STDIN, is_header, read_records
+from ensclust._validation import import_optional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-NOT_CLUSTERED = frozenset({"", "NA", "<NA>", "NaN", "nan", "NAN", "None", "null"})
+    from collections.abc import Iterator, Sequence
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _READABLE = (*filter(None, _TEXT), ".npy", ".npz", ".parquet")
 _WRITABLE = (*filter(None, _TEXT), ".npy", ".parquet")
-_STDIN = Path("<stdin>")  # stands for "-", also in messages
-_DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
-_SAMPLE = 50  # lines to guess the delimiter from
 _ROWS = 4096  # records converted at a time
-# Narrower than float(), which takes "1_2": a number to Python, a name to people.
-_NUMBER = re.compile(r"[+-]?(inf|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.I)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +68,7 @@ def read_features(
     path : str or path
         A CSV, TSV, NPY, NPZ (one array) or Parquet file, told by its extension; "-"
         is CSV on standard input. Text is UTF-8, its delimiter one of comma,
-        semicolon, tab and ``|``.
+        semicolon, tab and ``|``, or spaces between numbers.
     columns : sequence of str, optional
         Names of the columns to use, in this order; by default all but the ids.
     id_column : str, optional
@@ -105,7 +97,7 @@ def read_features(
     array([[5., 2.],
            [7., 3.]])
     """
-    return _read(path, columns, id_column, header, _Features)
+    return _read(path, columns, id_column, header, Features)
 
 
 def read_labels(
@@ -138,12 +130,13 @@ def read_labels(
            [ 2,  0],
            [ 2,  1]])
     """
-    table = _read(path, columns, id_column, header, _Labels)
+    table = _read(path, columns, id_column, header, Labels)
     for name, column in zip(table.columns, table.values.T, strict=True):
         if _all_distinct(column):
             warnings.warn(
                 f"{path}: column {name!r} gives each of the {len(column)} objects a "
-                "label of its own. If it names the objects, make it the id column.",
+                "label of its own. If it names the objects, pass it as id_column "
+                "(--id-column).",
                 stacklevel=2,
             )
     return table
@@ -151,22 +144,23 @@ def read_labels(
 
 def check_output(path: str | os.PathLike) -> None:
     """Raise now what would stop :func:`write_labels` from writing to ``path`` later."""
-    if str(path) == "-":
+    given, path = os.fspath(path), Path(path)
+    if given == "-":
         return
-    path = Path(path)
     suffix = _suffix(path, _WRITABLE)
     if suffix == ".parquet":
         import_optional("pyarrow.parquet", "writing Parquet", "parquet")
-    if path.is_dir():
-        msg = f"{path} is a directory; the output must be a file."
+    if given.endswith(os.sep) or path.is_dir():
+        msg = f"{given} is a directory; the output must be a file."
         raise IsADirectoryError(msg)
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         msg = f"{path} cannot be written: there is no directory {path.parent}."
         raise FileNotFoundError(msg)
-    if not (os.access(folder, os.W_OK | os.X_OK) or _is_device(path)):
-        msg = f"{path} cannot be written: no permission to write in {folder}."
-        raise PermissionError(msg)
+    for place in [path] if _is_device(path) else [folder, path]:
+        if place.exists() and not os.access(place, os.W_OK):
+            msg = f"{path} cannot be written: no permission to write to {place}."
+            raise PermissionError(msg)
 
 
 def write_labels(
@@ -211,11 +205,11 @@ def write_labels(
             text.detach()
 
 
-def _read(path, columns, id_column, header, kind: Callable[..., Any]) -> Table:
-    """Read any format; ``kind`` turns cells into numbers (_Features or _Labels)."""
-    path = _STDIN if str(path) == "-" else Path(path)
+def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Table:
+    """Read any format; ``kind`` turns cells into numbers."""
+    path = STDIN if str(path) == "-" else Path(path)
     suffix = _suffix(path, _READABLE)
-    if path != _STDIN:
+    if path != STDIN:
         _check_readable(path)
     if suffix in _TEXT:
         return _read_text(path, columns, id_column, header, kind)
@@ -232,14 +226,13 @@ def _read(path, columns, id_column, header, kind: Callable[..., Any]) -> Table:
 
 
 def _read_text(path, columns, id_column, header, kind) -> Table:
-    with _open_text(path) as stream:
-        records = _records(path, stream)
+    with closing(read_records(path, _TEXT[path.suffix.lower()])) as records:
         block = list(islice(records, _ROWS))
         if not block:
             msg = f"{path} is empty; expected a table with one row per object."
             raise ValueError(msg)
         first = [cell.strip() for cell in block[0][1]]
-        has_header = _is_header([row for _, row in block]) if header is None else header
+        has_header = is_header([row for _, row in block]) if header is None else header
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         index = 0 if has_header and len(names) > 1 and names[0] == "" else None
         id_at, used = _choose(path, names, columns, id_column, index)
@@ -258,84 +251,6 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
         msg = f"{path} has a header line ({', '.join(first[:5])}) but no objects."
         raise ValueError(msg)
     return Table(cells.values(), tuple(cells.names), None if id_at is None else ids)
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[Iterator[str]]:
-    """Open a text file or standard input; say what is wrong if it is no text."""
-    with ExitStack() as stack:
-        is_file = path != _STDIN
-        handle = stack.enter_context(path.open("rb")) if is_file else sys.stdin.buffer
-        stream = TextIOWrapper(handle, "utf-8-sig", newline="")
-        try:
-            yield stream
-        except UnicodeDecodeError as error:
-            msg = (
-                f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}). "
-                "Save it as UTF-8, or as NPY or Parquet."
-            )
-            raise ValueError(msg) from error
-        finally:
-            stream.detach()
-
-
-def _records(path: Path, stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells) for each record; all have as many cells as the first.
-
-    Blank lines are skipped, but within a single column they are empty cells.
-    """
-    start, width, blank = 1, 0, []
-    try:
-        sample = list(islice(stream, _SAMPLE))
-        delimiter = _TEXT[path.suffix.lower()] or _guess_delimiter(sample)
-        lines = chain(sample, stream)
-        reader = csv.reader(
-            lines, delimiter=delimiter, strict=True, skipinitialspace=True
-        )
-        for row in reader:
-            line, start = start, reader.line_num + 1
-            if not row:
-                blank.append(line)
-                continue
-            if width == 1:
-                yield from ((skipped, [""]) for skipped in blank)
-            blank.clear()
-            width = width or len(row)
-            if len(row) != width:
-                found = f"found {len(row)} fields, expected {width}"
-                msg = f"{path}, line {line}: {found} (delimiter {delimiter!r})."
-                raise ValueError(msg)
-            yield line, row
-    except csv.Error as error:
-        msg = f"{path}, record at line {start}: {error}."
-        raise ValueError(msg) from error
-
-
-def _guess_delimiter(sample: list[str]) -> str:
-    """Return the delimiter that gives all records the same number of cells, above 1."""
-    widths = {}
-    for delimiter in _DELIMITERS:
-        reader = csv.reader(sample, delimiter=delimiter, skipinitialspace=True)
-        counts = [len(row) for row in reader if row]
-        # The sample may end inside a quoted cell.
-        widths[delimiter] = counts[:-1] if len(sample) == _SAMPLE else counts
-    for delimiter, counts in widths.items():
-        if len(set(counts)) == 1 and counts[0] > 1:
-            return delimiter
-    return max(",;\t|", key=lambda delimiter: (widths[delimiter] or [0])[0])
-
-
-def _is_header(rows: list[list[str]]) -> bool:
-    first = enumerate(map(str.strip, rows[0]))
-    names = {i: cell for i, cell in first if not _is_number_or_missing(cell)}
-    below = {i: {row[i].strip() for row in rows[1:]} for i in names}
-    if any(below[i] and all(map(_is_number_or_missing, below[i])) for i in names):
-        return True
-    return bool(names) and not any(name in below[i] for i, name in names.items())
-
-
-def _is_number_or_missing(cell: str) -> bool:
-    return cell in NOT_CLUSTERED or _NUMBER.fullmatch(cell) is not None
 
 
 def _choose(path, names, columns, id_column, index) -> tuple[int | None, list[int]]:
@@ -358,124 +273,6 @@ def _position(path, names: Sequence[str], name: str) -> int:
     number = "no column" if name not in names else f"{names.count(name)} columns"
     msg = f"{path} has {number} {name!r}. Its columns are {shown}."
     raise ValueError(msg)
-
-
-class _Features:
-    """Cells to finite numbers, block by block or column by column."""
-
-    def __init__(self, path, names: list[str]):
-        self.path, self.names = path, names
-        self.blocks: list[np.ndarray] = []
-
-    def add(self, lines: list[int], rows: list[list[str]]) -> None:
-        cells = list(chain.from_iterable(rows))
-        try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
-            valid = bool(np.isfinite(values).all()) and "_" not in "".join(cells)
-        except ValueError:
-            valid = False
-        if not valid:
-            i = next(i for i, cell in enumerate(cells) if not _is_finite(cell))
-            row, m = divmod(i, len(self.names))
-            where = f"{self.path}, line {lines[row]}, column {self.names[m]!r}"
-            raise _bad_feature(where, cells[i])
-        self.blocks.append(values.reshape(len(rows), -1))
-
-    def values(self) -> np.ndarray:
-        return np.concatenate(self.blocks)
-
-    def from_columns(self, columns: list[np.ndarray]) -> np.ndarray:
-        for name, column in zip(self.names, columns, strict=True):
-            numeric = column.dtype.kind in "biuf"
-            wrong = ~np.isfinite(column) if numeric else np.ones(len(column), bool)
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                where = f"{self.path}, row {row}, column {name!r}"
-                raise _bad_feature(where, column.tolist()[row])
-        table = np.column_stack(columns)
-        return table if table.dtype == np.float32 else table.astype(np.float64)
-
-
-class _Labels:
-    """Cells to integer labels; each distinct text of a column is interpreted once."""
-
-    def __init__(self, path, names: list[str]):
-        self.path, self.names = path, names
-        self.blocks: list[np.ndarray] = []
-        self.texts: list[dict[str, int]] = [{} for _ in names]
-        self.lines = array("q")
-
-    def add(self, lines: list[int], rows: list[list[str]]) -> None:
-        self.lines.extend(lines)
-        columns = zip(self.texts, zip(*rows, strict=True), strict=True)
-        self.blocks.append(np.array([_codes(cells, known) for known, cells in columns]))
-
-    def values(self) -> np.ndarray:
-        codes = np.concatenate(self.blocks, axis=1)
-        texts = [list(known) for known in self.texts]
-        return np.array([self._decode(m, texts[m], c) for m, c in enumerate(codes)]).T
-
-    def from_columns(self, columns: list[np.ndarray]) -> np.ndarray:
-        return np.array([self._column(m, c) for m, c in enumerate(columns)]).T
-
-    def _column(self, m: int, column: np.ndarray) -> np.ndarray:
-        kind = column.dtype.kind
-        if kind in "bi" or (kind == "u" and column.dtype.itemsize < 8):
-            return np.maximum(column.astype(np.int64), -1)
-        if kind in "ufU":
-            distinct, codes = np.unique(column, return_inverse=True)
-            return self._decode(m, list(map(str, distinct.tolist())), codes)
-        if kind == "O":
-            known: dict[str, int] = {}
-            codes = _codes(("" if v is None else str(v) for v in column), known)
-            return self._decode(m, list(known), codes)
-        where = f"{self.path}, column {self.names[m]!r}"
-        msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
-        raise TypeError(msg)
-
-    def _decode(self, m: int, texts: list[str], codes: np.ndarray) -> np.ndarray:
-        """Return the labels of column ``m``, whose cells are ``texts[codes]``."""
-        texts = [text.strip() for text in texts]
-        label = {text: _whole(text) for text in texts if _NUMBER.fullmatch(text)}
-        label |= dict.fromkeys(NOT_CLUSTERED, -1)
-        present = sorted({text for text in texts if label.get(text) != -1})
-        if not all(text in label for text in present):  # names, perhaps with numbers
-            label |= {text: position for position, text in enumerate(present)}
-        for code, text in enumerate(texts):
-            if label[text] is None:
-                row = int(np.argmax(codes == code))
-                place = f"line {self.lines[row]}" if self.lines else f"row {row}"
-                where = f"{self.path}, {place}, column {self.names[m]!r}"
-                msg = f"{where}: {text!r} is no label. {LABEL_RULE}"
-                raise ValueError(msg)
-        return np.array([label[text] for text in texts], np.int64)[codes]
-
-
-def _bad_feature(where: str, value: Any) -> ValueError:
-    return ValueError(
-        f"{where}: {value!r} is not a finite number. Features are finite numbers; "
-        "choose columns by name to leave others out."
-    )
-
-
-def _is_finite(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
-
-
-def _codes(cells: Iterable[str], known: dict[str, int]) -> np.ndarray:
-    """Return the cells as numbers by first appearance, going on from what is known."""
-    return np.array([known.setdefault(cell, len(known)) for cell in cells], np.int32)
-
-
-def _whole(number: str) -> int | None:
-    """Return a number as a label: -1 if negative, None if it can be none."""
-    try:
-        value = int(number)
-    except ValueError:
-        if not float(number).is_integer():
-            return -1 if -math.inf < float(number) < 0 else None
-        value = int(float(number))
-    return max(value, -1) if value < 2**63 else None
 
 
 def _all_distinct(column: np.ndarray) -> bool:
@@ -520,7 +317,7 @@ def _read_parquet(path: Path):
 
     def load(i: int) -> np.ndarray:
         column = file.read(columns=[schema.names[i]]).column(0)
-        if hasattr(column.type, "value_type"):  # categories
+        if hasattr(column.type, "index_type"):  # categories
             column = column.cast(column.type.value_type)
         return column.to_numpy()
 

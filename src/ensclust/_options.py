@@ -1,0 +1,104 @@
+"""Options of the commands, and what becomes of their text."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_JOBS = "Threads; never changes the result."
+_METHOD = "Consensus method; 'ensclust methods' lists them."
+_PARAM = "Parameter of the method, such as steps=10; repeatable."
+_OUTPUT = "CSV, TSV, NPY or Parquet file for the labels; - is CSV on stdout."
+_HEADER = "Whether the first line of a text file holds names."
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on stdout."
+)
+
+
+class IntegerRange(click.IntRange):
+    """click's own type, whose errors call "abc" no valid "integer range"."""
+
+    name = "integer"
+
+
+def run_options(command: Callable) -> Callable:
+    """Add the options that ``cluster`` and ``consensus`` share."""
+    option = click.option
+    options = [
+        option("-m", "--method", default="ecpcs-mc", show_default=True, help=_METHOD,
+               metavar="NAME"),
+        option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
+               metavar="NAME=VALUE"),
+        option("-o", "--output", default="-", show_default=True, metavar="FILE",
+               help=_OUTPUT),
+        option("--seed", type=IntegerRange(0, 2**32 - 1), metavar="S",
+               help="Decides the result.", show_default="drawn, and reported",
+               default=lambda: secrets.randbelow(2**31)),
+        option("--n-jobs", type=int, metavar="J", help=_JOBS,
+               show_default="one per core"),
+        option("--columns", type=_names, metavar="A,B", help="Use these columns only."),
+        option("--id-column", metavar="NAME", help="Column that names the objects."),
+        option("--header/--no-header", default=None, help=_HEADER,
+               show_default="found out"),
+        json_option,
+        option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
+    ]  # fmt: skip
+    for add in reversed(options):
+        command = add(command)
+    return command
+
+
+def several_k(text: str) -> list[int]:
+    """Turn "2,3,5" into [2, 3, 5]."""
+    if ks := _integers(text):
+        return list(dict.fromkeys(ks))
+    msg = f"{text!r} is not a positive integer or a list such as 2,3,5."
+    raise click.BadParameter(msg)
+
+
+def base_k(text: str) -> int | tuple[int, ...]:
+    """Turn "5" into 5, and "5,20" into (5, 20)."""
+    ks = _integers(text)
+    if 1 <= len(ks) <= 2:
+        return ks[0] if len(ks) == 1 else tuple(ks)
+    msg = f"{text!r} is not a positive integer or a pair such as 5,20."
+    raise click.BadParameter(msg)
+
+
+def _integers(text: str) -> list[int]:
+    """Return positive integers that are separated by commas, or none."""
+    parts = [part.strip() for part in text.split(",")]
+    ks = [int(part) for part in parts if part.isdecimal()]
+    return ks if len(ks) == len(parts) and min(ks) > 0 else []
+
+
+def _names(text: str) -> list[str]:
+    """Turn 'a,"b,c"' into ["a", "b,c"]."""
+    return next(csv.reader([text]))
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Turn "steps=10" into ("steps", 10)."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        msg = f"{text!r} is not of the form name=value."
+        raise click.BadParameter(msg)
+    return name, _value(value)
+
+
+def _value(text: str) -> int | float | bool | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -54,6 +54,14 @@ def test_a_label_depends_on_its_row_and_the_seed_only(case, seed, random):
     assert np.array_equal(voting.vote(ens.take([0]), meta, seed=seed), winner[:1])
 
 
+@given(votes(), st.permutations(range(4)))
+def test_numbering_metaclusters_anew_does_not_change_who_wins(case, number):
+    ens, meta = case
+    number = np.array(number)
+    winner = voting.vote(ens, meta, seed=3)
+    assert np.array_equal(voting.vote(ens, number[meta], seed=3), number[winner])
+
+
 def test_ties_go_either_way_in_about_equal_shares():
     # Every pair of labels is a tie between two meta-clusters.
     n = 40

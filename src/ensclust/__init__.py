@@ -14,8 +14,13 @@ _HOMES = {
     "generate": "generation",
     "EnsembleGenerator": "generation",
     "EAC": "_methods.eac",
+    "ECC": "_methods.ecc",
     "ECPCSHC": "_methods.ecpcs",
     "ECPCSMC": "_methods.ecpcs",
+    "KCC": "_methods.kcc",
+    "MCLA": "_methods.mcla",
+    "PTGP": "_methods.ptgp",
+    "SEC": "_methods.sec",
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
 }

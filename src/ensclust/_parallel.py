@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -44,9 +45,26 @@ def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) ->
     threads = min(thread_count(n_jobs), len(tasks))
     if threads <= 1:
         return [work(*task) for task in tasks]
-    # The calling thread takes the first share of the work itself.
-    waiting = [_pool(threads - 1).submit(work, *task) for task in tasks[1:]]
-    return [work(*tasks[0]), *(other.result() for other in waiting)]
+    results: list = [None] * len(tasks)
+    left = deque(range(len(tasks)))
+
+    def take() -> None:
+        while left:
+            try:
+                i = left.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            results[i] = work(*tasks[i])
+
+    waiting = [_pool(threads - 1).submit(take) for _ in range(threads - 1)]
+    try:
+        take()
+    finally:
+        left.clear()  # after an error the others need not go on
+        wait(waiting)
+    for other in waiting:
+        other.result()
+    return results
 
 
 def one_blas_thread():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
 _MAX_ROUNDS = 21
+_MAX_WORK = 5e8  # starts times n k^2: some seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
 _METIS_LOCK = Lock()  # METIS draws from the C library's generator, one per process
@@ -43,7 +44,8 @@ def ncut(
     random_state : int, RandomState instance or None
         Draws the rows at which the discretisation starts.
     n_starts : int, default=50
-        Number of starts; the partition with the least :func:`ncut_value` is kept.
+        Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
+        partition with the least :func:`ncut_value` is kept.
 
     Returns
     -------
@@ -74,15 +76,13 @@ def ncut(
     np.divide(rows, length, out=rows, where=length > 0)
     by_degree = np.argsort(-degree, kind="stable")
     rng = check_random_state(random_state)
+    n_starts = min(n_starts, max(5, int(_MAX_WORK / (len(W) * k**2))))
     starts = by_degree[rng.permutation(len(W))[:n_starts]]
-    best, best_value = np.zeros(len(W), np.int64), np.inf
     with _parallel.one_blas_thread():  # the matrices are too small for more
-        for start in starts:
-            labels = _discretise(rows, start)
-            value = _value(graph, degree, labels, k)
-            if value < best_value - 1e-12:
-                best, best_value = labels, value
-    return best
+        found = [_discretise(rows, start) for start in starts]
+        values = _values(graph, degree, found, k)
+    # Of values that are equal to rounding the first is taken.
+    return found[int(np.argmax(values <= values.min() + 1e-12))]
 
 
 def ncut_value(W: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int) -> float:
@@ -125,9 +125,11 @@ def metis(
     Notes
     -----
     Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 and rounded,
-    node weights too; an edge that rounds to 0 is dropped. METIS draws from the C
-    library, so a seed gives the same parts on one platform. Needs pymetis:
-    ``pip install "ensclust[metis]"``. Time about proportional to the number of edges.
+    node weights too; an edge that rounds to 0 is dropped. A node heavier than a part
+    should be counts as one part: METIS would leave parts empty beside it, and complain
+    on stdout. METIS draws from the C library, so a seed gives the same parts on one
+    platform. Needs pymetis: ``pip install "ensclust[metis]"``. Time about proportional
+    to the number of edges.
 
     Examples
     --------
@@ -143,15 +145,7 @@ def metis(
     if k == 1 or k == len(W):
         runs += np.arange(len(W)) if k > 1 else 0
         return runs
-    weights = _integers(W * (1 - np.eye(len(W))))
-    nodes, neighbors = np.nonzero(weights)
-    begin = np.searchsorted(nodes, np.arange(len(W) + 1))
-    if hasattr(pymetis, "CSRAdjacency"):
-        graph = {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
-    else:  # before 2025.2
-        graph = {"xadj": begin, "adjncy": neighbors}
-    graph["eweights"] = weights[nodes, neighbors]
-    graph["vweights"] = np.maximum(_integers(np.asarray(sizes)), 1)
+    graph = _metis_graph(pymetis, W, _capped(sizes, k))
     for run, seed in zip(runs, seeds, strict=True):
         options = pymetis.Options(seed=int(seed))
         with _METIS_LOCK:
@@ -234,7 +228,7 @@ class TransferCut:
         """
         n = len(self)
         k = check_n_clusters(n_clusters, n)
-        if k == 1 or k == n:
+        if k in {1, n}:
             return np.arange(n) if k > 1 else np.zeros(n, np.int64)
         model = KMeans(k, n_init=3, max_iter=100, tol=0, random_state=random_state)
         # One thread: scikit-learn adds the threads' sums in the order they finish.
@@ -271,9 +265,31 @@ def ncut_embedding(
     return eigenvalues[::-1], vectors
 
 
+def _metis_graph(pymetis, W: np.ndarray, sizes: np.ndarray) -> dict:
+    """Return the arguments of pymetis that describe a graph."""
+    weights = _integers(W * (1 - np.eye(len(W))))
+    nodes, neighbors = np.nonzero(weights)
+    begin = np.searchsorted(nodes, np.arange(len(W) + 1))
+    if hasattr(pymetis, "CSRAdjacency"):
+        graph = {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
+    else:  # before 2025.2
+        graph = {"xadj": begin, "adjncy": neighbors}
+    graph["eweights"] = weights[nodes, neighbors]
+    graph["vweights"] = np.maximum(_integers(sizes), 1)
+    return graph
+
+
 def _integers(weights: np.ndarray) -> np.ndarray:
     """Return weights as integers that sum to about _METIS_TOTAL."""
     return np.rint(weights * (_METIS_TOTAL / (weights.sum() or 1))).astype(np.int64)
+
+
+def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
+    """Return node weights of which none exceeds the mean weight of k parts."""
+    capped = np.maximum(np.asarray(sizes, np.float64), 1)
+    while capped.max() > capped.sum() / k * (1 + 1e-6):
+        capped = np.minimum(capped, capped.sum() / k)
+    return capped
 
 
 def _discretise(rows: np.ndarray, start: int) -> np.ndarray:
@@ -300,6 +316,21 @@ def _part_sums(rows: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     indicator = np.zeros((len(rows), k))
     indicator[np.arange(len(rows)), labels] = 1
     return indicator.T @ rows
+
+
+def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
+    """Return the value of each partition, worked out once for equal ones."""
+    known: dict[bytes, float] = {}
+    values = []
+    for labels in found:
+        first = np.unique(labels, return_index=True)[1]
+        renamed = np.empty(k, np.int64)
+        renamed[labels[np.sort(first)]] = np.arange(len(first))
+        key = renamed[labels].tobytes()
+        if key not in known:
+            known[key] = _value(graph, degree, labels, k)
+        values.append(known[key])
+    return np.array(values)
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:

@@ -16,12 +16,15 @@ from ensclust import _kernels
 from ensclust._validation import check_square, check_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import numpy.typing as npt
 
     from ensclust.ensemble import Ensemble
 
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
+_MIN_CLOSED = 8  # fewer steps are summed faster one by one
 
 
 def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
@@ -89,25 +92,45 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
            [0., 1., 0.],
            [1., 0., 1.]])
     """
+    return next(propagations(W, [steps]))
+
+
+def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]:
+    """Yield :func:`propagate` for several lengths, from one eigendecomposition.
+
+    Parameters
+    ----------
+    W : array-like of shape (n, n)
+        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    steps : sequence of int
+        Lengths of the trajectories.
+
+    Yields
+    ------
+    ndarray of shape (n, n)
+        Z for each length, in the given order. Two products of n x n matrices each
+        after the eigendecomposition; memory about six such matrices.
+
+    Examples
+    --------
+    >>> W = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> [float(Z[0, 1]) for Z in propagations(W, [1, 2])]
+    [0.0, 0.0]
+    """
     W = _off_diagonal(W)
-    steps = check_steps(steps)
+    steps = [check_steps(length) for length in steps]
     degree = W.sum(axis=1)
     linked = degree > 0
-    Z = np.eye(len(W))
-    if not linked.any():
-        return Z
     if not linked.all():
         W, degree = W[np.ix_(linked, linked)], degree[linked]
-    gram = _gram_by(W, degree, steps)
-    scale = 1 / np.sqrt(gram.diagonal())
-    gram *= scale[:, None]
-    gram *= scale
-    np.clip(gram, 0, 1, out=gram)
-    np.fill_diagonal(gram, 1)
-    if linked.all():
-        return gram
-    Z[np.ix_(linked, linked)] = gram
-    return Z
+    for gram in _grams(W, degree, steps):
+        cosine = _cosine(gram)
+        if linked.all():
+            yield cosine
+        else:
+            Z = np.eye(len(linked))
+            Z[np.ix_(linked, linked)] = cosine
+            yield Z
 
 
 def trajectories(W: npt.ArrayLike, steps: int) -> np.ndarray:
@@ -269,27 +292,52 @@ def _transitions(W: np.ndarray, degree: np.ndarray) -> np.ndarray:
     )
 
 
-def _gram_by(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
-    if steps < 8 or degree.max() > _MAX_DEGREE_RATIO * degree.min():
-        return _gram_by_doubling(W, degree, steps)
-    return _gram_in_closed_form(W, degree, steps)
+def _cosine(gram: np.ndarray) -> np.ndarray:
+    """Turn a Gram matrix of non-negative vectors into their cosines, in place."""
+    scale = 1 / np.sqrt(gram.diagonal())
+    gram *= scale[:, None]
+    gram *= scale
+    np.clip(gram, 0, 1, out=gram)
+    np.fill_diagonal(gram, 1)
+    return gram
 
 
-def _gram_in_closed_form(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
-    """Sum P^s (P^s)^T over s = 1..steps from the spectrum of D^-1/2 W D^-1/2.
+def _grams(
+    W: np.ndarray, degree: np.ndarray, steps: Sequence[int]
+) -> Iterator[np.ndarray]:
+    """Yield the sum of P^s (P^s)^T over s = 1..t for each t of ``steps``."""
+    is_uneven = len(W) and degree.max() > _MAX_DEGREE_RATIO * degree.min()
+    spectrum = None
+    for length in steps:
+        if length < _MIN_CLOSED or is_uneven or not len(W):
+            yield _gram_by_doubling(W, degree, length)
+        else:
+            spectrum = spectrum or _spectrum(W, degree)
+            yield _gram_in_closed_form(W, degree, length, spectrum)
 
-    With eigenvalues l, eigenvectors U, V = D^-1/2 U and G = U^T D U the sum is
-    V (G ∘ K) V^T, where K_ij = sum_s (l_i l_j)^s.
-    """
+
+def _spectrum(W: np.ndarray, degree: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return eigenvalues of D^-1/2 W D^-1/2, V = D^-1/2 U and G = U^T D U."""
     root = np.sqrt(degree)
     eigenvalues, U = linalg.eigh(
         W / root[:, None] / root, overwrite_a=True, check_finite=False, driver="evd"
     )
     scaled = U * root[:, None]
     inner = scaled.T @ scaled
-    inner *= _geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
-    V = np.divide(U, root[:, None], out=U)
-    return V @ inner @ V.T
+    return eigenvalues, np.divide(U, root[:, None], out=U), inner
+
+
+def _gram_in_closed_form(
+    W: np.ndarray, degree: np.ndarray, steps: int, spectrum: tuple | None = None
+) -> np.ndarray:
+    """Sum P^s (P^s)^T over s = 1..steps from the spectrum.
+
+    With eigenvalues l the sum is V (G ∘ K) V^T, where K_ij = sum_s (l_i l_j)^s.
+    """
+    eigenvalues, V, inner = spectrum or _spectrum(W, degree)
+    kernel = _geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
+    kernel *= inner
+    return V @ kernel @ V.T
 
 
 def _geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:

@@ -13,8 +13,10 @@ _MODULES = (
     "counting",
     "labelspace",
     "lifting",
+    "onehot",
     "square",
     "voting",
+    "walks",
 )
 
 

@@ -40,12 +40,17 @@ def vote(
                     n_best += 1
         if n_best > 1:
             draw = np.int64(row_hash(codes, start, i, seed) % np.uint64(n_best))
-            for j in range(k):
-                if votes[j] > 0 and votes[j] / count[j] == score:
+            # In the order of the row, so that numbering meta-clusters anew does not
+            # change who wins.
+            for m in range(n_clusterings):
+                c = start[m] + np.int64(codes[m, i])
+                j = meta[c] if c < start[m + 1] else -1
+                if j >= 0 and votes[j] > 0 and votes[j] / count[j] == score:
                     if draw == 0:
                         best = j
                         break
                     draw -= 1
+                    votes[j] = 0
         winner[i] = best
 
 

@@ -6,7 +6,12 @@ import inspect
 from typing import TYPE_CHECKING
 
 from ensclust._methods.eac import EAC
+from ensclust._methods.ecc import ECC
 from ensclust._methods.ecpcs import ECPCSHC, ECPCSMC
+from ensclust._methods.kcc import KCC
+from ensclust._methods.mcla import MCLA
+from ensclust._methods.ptgp import PTGP
+from ensclust._methods.sec import SEC
 from ensclust._methods.srs import SRS
 from ensclust._methods.wct import WCT
 from ensclust._validation import check_choice
@@ -18,8 +23,13 @@ METHODS: dict[str, type[BaseConsensus]] = {
     "ecpcs-hc": ECPCSHC,
     "ecpcs-mc": ECPCSMC,
     "eac": EAC,
+    "mcla": MCLA,
     "srs": SRS,
     "wct": WCT,
+    "kcc": KCC,
+    "ptgp": PTGP,
+    "ecc": ECC,
+    "sec": SEC,
 }
 
 

@@ -1,0 +1,164 @@
+"""Microclusters: their closest others, and random walks between them."""
+
+import numpy as np
+
+from ensclust._kernels._jit import jit
+
+LANES = 64  # microclusters whose neighbours are sought together
+WIDTH = 32  # columns that walk together
+
+
+@jit
+def closest(
+    codes,  # IN (F, M) unsigned, label rows; code k_m means "not clustered"
+    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
+    rank,  # IN ((M + 1)^2,) int32, order of together / both at together (M + 1) + both
+    n_ranks,  # IN int, rank 0 is the similarity 0
+    n_neighbors,  # IN int >= 1
+    i0,
+    i1,  # at most i0 + LANES
+):
+    """Find the others that are at least as close as the n_neighbors-th closest.
+
+    Returns the number of them for rows i0..i1-1, (i1 - i0,) int64; the others, row by
+    row and ascending, int32; the ranks of their similarities, int32. Others of rank 0
+    are left out. (M + 1)^2 must stay below 2^31, so M below 46,340.
+    """
+    n, n_clusterings = codes.shape
+    lanes = i1 - i0
+    tables = together_tables(codes, start, i0, i1)
+    ranks = np.empty((n, LANES), np.int32)
+    histogram = np.zeros((LANES, n_ranks), np.int64)
+    total = np.zeros(LANES, np.int32)
+    for j in range(n):
+        total[:] = 0
+        for m in range(n_clusterings):
+            c = codes[j, m]
+            for r in range(LANES):
+                total[r] += tables[m, c, r]
+        for r in range(lanes):
+            ranks[j, r] = 0 if j == i0 + r else rank[total[r]]
+            histogram[r, ranks[j, r]] += 1
+    lowest = np.empty(lanes, np.int32)
+    begin = np.zeros(lanes + 1, np.int64)
+    for r in range(lanes):
+        lowest[r], kept = threshold(histogram[r], n_neighbors)
+        begin[r + 1] = begin[r] + kept
+    count = begin[1:] - begin[:-1]
+    others = np.empty(begin[lanes], np.int32)
+    kept_ranks = np.empty(begin[lanes], np.int32)
+    for j in range(n):
+        for r in range(lanes):
+            if ranks[j, r] >= lowest[r]:
+                others[begin[r]] = j
+                kept_ranks[begin[r]] = ranks[j, r]
+                begin[r] += 1
+    return count, others, kept_ranks
+
+
+@jit
+def together_tables(codes, start, i0, i1):
+    """Return what code c of clustering m adds: 1 for both, M + 1 for together."""
+    n_clusterings = codes.shape[1]
+    widest = np.int64(0)
+    for m in range(n_clusterings):
+        widest = max(widest, start[m + 1] - start[m])
+    tables = np.zeros((n_clusterings, widest + 1, LANES), np.int32)
+    for m in range(n_clusterings):
+        k = start[m + 1] - start[m]
+        for r in range(i1 - i0):
+            own = np.int64(codes[i0 + r, m])
+            if own < k:
+                tables[m, :k, r] = 1
+                tables[m, own, r] += n_clusterings + 1
+    return tables
+
+
+@jit
+def threshold(histogram, n_neighbors):
+    """Return the lowest rank to keep, above 0, and how many entries have it or more."""
+    kept = np.int64(0)
+    for rank in range(histogram.shape[0] - 1, 0, -1):
+        kept += histogram[rank]
+        if kept >= n_neighbors:
+            return rank, kept
+    return 1, kept
+
+
+@jit
+def squared_norms(
+    indptr,  # IN (n + 1,) int32, rows of P^T
+    indices,  # IN (nnz,) int32
+    data,  # IN (nnz,) float64
+    steps,  # IN int
+    norms,  # OUT (n,) float64
+    i0,
+    i1,  # at most i0 + WIDTH
+):
+    """Sum the squares of rows i0..i1-1 of P, P^2, ..., P^steps."""
+    n = indptr.shape[0] - 1
+    here, there = np.zeros((n, WIDTH)), np.zeros((n, WIDTH))
+    total = np.zeros(WIDTH)
+    for r in range(i1 - i0):
+        here[i0 + r, r] = 1.0
+    for _ in range(steps):
+        there[:] = 0.0
+        add_product(indptr, indices, data, here, there)
+        for i in range(n):
+            for r in range(WIDTH):
+                total[r] += there[i, r] * there[i, r]
+        here, there = there, here
+    norms[i0:i1] = total[: i1 - i0]
+
+
+@jit
+def correlate(
+    backward_indptr,  # IN (n + 1,) int32, rows of P^T
+    backward_indices,  # IN (nnz,) int32
+    backward_data,  # IN (nnz,) float64
+    indptr,  # IN (n + 1,) int32, rows of P
+    indices,  # IN (nnz,) int32
+    data,  # IN (nnz,) float64
+    walks,  # INOUT (steps + 1, n, WIDTH) float64, walks[0] = V; the others scratch
+):
+    """Replace V in walks[0] by the sum of P^s (P^s)^T V over s = 1..steps.
+
+    V_s = P^T V_(s-1) on the way out; P (V_1 + P (V_2 + ...)) on the way back.
+    """
+    walks[1:] = 0.0
+    steps = walks.shape[0] - 1
+    for s in range(steps):
+        add_product(
+            backward_indptr, backward_indices, backward_data, walks[s], walks[s + 1]
+        )
+    walks[0] = 0.0
+    for s in range(steps, 0, -1):
+        add_product(indptr, indices, data, walks[s], walks[s - 1])
+
+
+@jit
+def add_product(indptr, indices, data, V, out):
+    """Add the product of a sparse matrix and V, both (n, WIDTH), to out.
+
+    Four entries at a time, in the order of the row: one load and store of the sum for
+    four products, three times as fast as one by one.
+    """
+    row = np.empty(WIDTH)
+    for i in range(indptr.shape[0] - 1):
+        row[:] = out[i]
+        e, last = indptr[i], indptr[i + 1]
+        while e + 4 <= last:
+            a, b, c, d = data[e], data[e + 1], data[e + 2], data[e + 3]
+            f, g = indices[e], indices[e + 1]
+            h, j = indices[e + 2], indices[e + 3]
+            for r in range(WIDTH):
+                row[r] = (((row[r] + a * V[f, r]) + b * V[g, r]) + c * V[h, r]) + (
+                    d * V[j, r]
+                )
+            e += 4
+        while e < last:
+            a, f = data[e], indices[e]
+            for r in range(WIDTH):
+                row[r] += a * V[f, r]
+            e += 1
+        out[i] = row

@@ -1,0 +1,285 @@
+"""KCC: k-means-based consensus clustering, and what its relatives share with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import entr
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ensclust.base import BaseConsensus, MethodInfo, document
+from ensclust.onehot_kmeans import Divergence, Rows, check_init, onehot_kmeans
+
+if TYPE_CHECKING:
+    from ensclust.ensemble import Ensemble
+
+UTILITIES = ("u_c", "u_h", "u_cos", "u_lp", "nu_c", "nu_h", "nu_cos", "nu_lp")
+_EPSILON = 2.0**-52  # what the published code adds to a share before the logarithm
+
+
+class OneHotMethod(BaseConsensus):
+    """K-means on one-hot rows; a method supplies ``_divergence``."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseConsensus._parameter_constraints,
+        "init": [StrOptions({"random"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    # Least improvement of the objective that is worth another round.
+    _tolerance: ClassVar[float] = 1e-5
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        init="random",
+        n_init=10,
+        max_iter=40,
+        base="kmeans",
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            base=base,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+
+    def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
+        self._absent = ensemble.absent()
+        return super()._solve(ensemble, ks)
+
+    def _prepare(self, ensemble: Ensemble) -> None:
+        self._prepared = ensemble
+
+    def _cut(self, n_clusters: int) -> np.ndarray:
+        solution = onehot_kmeans(
+            self._prepared,
+            n_clusters,
+            divergence=self._divergence(),
+            init=self._first_rows(n_clusters),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self._tolerance,
+            repair=self._repairs(),
+            seed=self._seed,
+            n_jobs=self.n_jobs,
+        )
+        self.inertia_ = float(solution.trace[-1])
+        self.n_iter_ = len(solution.trace)
+        return solution.labels
+
+    def _first_rows(self, n_clusters: int):
+        """Return ``init``, its rows numbered among the objects that are clustered."""
+        rows = check_init(self.init, n_clusters, len(self._absent))
+        if rows is None:
+            return self.init
+        if self._absent[rows].any():
+            lost = rows[self._absent[rows]][0]
+            msg = (
+                f"init contains {lost}, an object that no base clustering contains. "
+                "Start from objects with labels."
+            )
+            raise ValueError(msg)
+        return (np.cumsum(~self._absent) - 1)[rows]
+
+    def _repairs(self) -> bool:
+        """Whether a random row becomes the centroid of an empty cluster."""
+        return True
+
+    def _divergence(self) -> Divergence:
+        raise NotImplementedError
+
+
+@document
+class KCC(OneHotMethod):
+    """K-means-based consensus: the labels that share most with the base clusterings.
+
+    A good first choice for large data where the clusters are about as many as in the
+    base clusterings: linear in the number of objects, and the utility says what "shares
+    most" means. For a result that does not depend on random starts use
+    :class:`ECPCSHC`.
+
+    Parameters
+    ----------
+    $n_clusters
+    $n_clusterings
+    $base_k
+    utility : str, default="nu_h"
+        "u_c" (category utility: squared Euclidean distance), "u_h" (entropy; this is
+        :class:`ECC`), "u_cos" (cosine) or "u_lp" (p-norm), or "nu_c", "nu_h", "nu_cos",
+        "nu_lp", their normalised forms: each base clustering is weighted by one over
+        the sum of squares, entropy, norm or p-norm of its cluster shares.
+    p : float, default=5
+        The norm of "u_lp" and "nu_lp", above 1.
+    init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
+        The objects whose label rows are the first centroids; given ones replace
+        ``n_init``. "random" draws distinct rows, each with a chance proportional to its
+        number of objects.
+    n_init : int, default=10
+        Random starts; the least objective is kept.
+    max_iter : int, default=40
+        Rounds per start.
+    $base
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $labels_
+    $ensemble_
+    $n_clusters_
+    $n_features_in_
+    inertia_ : float
+        The objective: distances of the objects to the centroids, summed.
+    n_iter_ : int
+        Rounds of the best start.
+
+    Notes
+    -----
+    Time F M k look-ups per round and start, F the number of distinct label rows; memory
+    F M labels, F per start and Nc k per thread. Centroids are quotients of counts, so
+    neither threads nor the order of objects change the result; an object at the same
+    distance of two centroids goes to the first.
+
+    The default is the normalised entropy utility: the paper that this package follows
+    does not name the one it compares with, but on its breast cancer data "nu_h" gives
+    77.7 +- 5.0 % of mutual information and "u_c" 46.3 +- 26.5 %, where it reports
+    76.2 +- 10.2 %. Ten starts, 40 rounds and a least improvement of 1e-5 are what the
+    demos of the published code use; its nominal defaults (5 starts, 20 rounds) are
+    never reached. As there, a round that improves less is undone, a random row becomes
+    the centroid of an empty cluster, and a clustering that does not contain an object
+    is left out of its distance and of the centroids.
+
+    Deviations from the published code: random starts are distinct label rows, not just
+    distinct objects; the row that fills an empty cluster differs from its own centroid,
+    and one more round follows, so that k clusters come out where k rows can be told
+    apart; where a clustering contains no member of a cluster, the random base cluster
+    that stands in is drawn once per start, so that the objective never rises; a
+    base clustering with one cluster has weight 0 in "nu_h" instead of infinity;
+    normalisation counts the objects that the clustering contains.
+
+    References
+    ----------
+    J. Wu, H. Liu, H. Xiong, J. Cao, J. Chen. K-Means-Based Consensus Clustering: A
+    Unified View. IEEE Transactions on Knowledge and Data Engineering 27(1), 2015.
+    doi:10.1109/TKDE.2014.2316512
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensclust import KCC
+    >>> model = KCC(3, random_state=0).fit(load_iris().data)
+    >>> model.labels_.shape, model.n_clusters_
+    ((150,), 3)
+    """
+
+    info = MethodInfo(
+        "K-means-based consensus clustering",
+        doi="10.1109/TKDE.2014.2316512",
+        level="object",
+        time="F M k per round",
+        memory="N M + Nc k",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        **OneHotMethod._parameter_constraints,
+        "utility": [StrOptions(set(UTILITIES))],
+        "p": [Interval(Real, 1, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        utility="nu_h",
+        p=5,
+        init="random",
+        n_init=10,
+        max_iter=40,
+        base="kmeans",
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            base=base,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.utility = utility
+        self.p = p
+
+    def _divergence(self) -> Divergence:
+        return Utility(self.utility, self.p)
+
+
+@dataclass(frozen=True)
+class Utility:
+    """The distance to a centroid under a utility; ``nu_...`` are normalised.
+
+    With C the centroid's distribution in a clustering and c the object's cluster:
+    u_c is 1 + |C|^2 - 2 C[c]; u_h is -log2(C[c] + 2^-52); u_cos is 1 - C[c] / |C|; u_lp
+    is 1 - (C[c] / |C|_p)^(p-1); summed over the clusterings that contain the object.
+    """
+
+    name: str
+    p: float = 5
+
+    def weights(self, rows: Rows) -> np.ndarray:
+        """Every object counts once."""
+        return np.ones(len(rows.labels), np.int64)
+
+    def tables(self, centroids: np.ndarray, rows: Rows) -> tuple:
+        """Look up the distance itself."""
+        kind = self.name.removeprefix("n")
+        if kind == "u_h":
+            table = -np.log2(centroids + _EPSILON)
+        elif kind == "u_c":
+            square = rows.per_clustering(centroids**2)[rows.clustering]
+            table = 1 + square - 2 * centroids
+        elif kind == "u_cos":
+            norm = np.sqrt(rows.per_clustering(centroids**2))
+            table = 1 - centroids / norm[rows.clustering]
+        else:
+            norm = rows.per_clustering(centroids**self.p) ** (1 / self.p)
+            table = 1 - (centroids / norm[rows.clustering]) ** (self.p - 1)
+        if self.name.startswith("n"):
+            table *= self.clustering_weights(rows)[rows.clustering, None]
+        return table, np.empty((0, table.shape[1]))
+
+    def clustering_weights(self, rows: Rows) -> np.ndarray:
+        """Return the weights (M,) of a normalised utility; 1 / 0 counts as 0."""
+        present = np.maximum(rows.per_clustering(rows.sizes), 1)
+        shares = rows.sizes / present[rows.clustering]
+        if self.name == "nu_h":
+            scale = rows.per_clustering(entr(shares)) / np.log(2)
+        elif self.name == "nu_c":
+            scale = rows.per_clustering(shares**2)
+        else:
+            p = 2 if self.name == "nu_cos" else self.p
+            scale = rows.per_clustering(shares**p) ** (1 / p)
+        return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+
+    def constant(self, rows: Rows, weights: np.ndarray) -> float:
+        """Nothing is left out of the tables."""
+        return 0.0

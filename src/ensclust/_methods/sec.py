@@ -1,0 +1,147 @@
+"""SEC: spectral ensemble clustering by weighted k-means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ensclust._methods.kcc import OneHotMethod
+from ensclust.base import MethodInfo, document
+
+if TYPE_CHECKING:
+    from ensclust.onehot_kmeans import Divergence, Rows
+
+
+@document
+class SEC(OneHotMethod):
+    """Spectral ensemble clustering: a normalised cut of the co-association matrix.
+
+    Weighted k-means finds the cut in time linear in the number of objects, without the
+    matrix and without eigenvectors. Choose it when the co-association graph is what you
+    believe in and N is large; one start is poor, so keep ``n_init`` at ten or more.
+
+    Parameters
+    ----------
+    $n_clusters
+    $n_clusterings
+    $base_k
+    init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
+        The objects whose label rows are the first centroids; given ones replace
+        ``n_init``. "random" draws distinct rows, each with a chance proportional to its
+        number of objects.
+    n_init : int, default=10
+        Random starts; the least objective is kept.
+    max_iter : int, default=100
+        Rounds per start, if labels do not stop changing before.
+    $base
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $labels_
+    $ensemble_
+    $n_clusters_
+    $n_features_in_
+    inertia_ : float
+        The objective: weighted squared distances of the objects to the centroids,
+        summed; up to a constant, the normalised cut.
+    n_iter_ : int
+        Rounds of the best start.
+
+    Notes
+    -----
+    Time F M k look-ups per round and start, F the number of distinct label rows; memory
+    F M labels, F per start and Nc k per thread. Centroids are quotients of counts, so
+    neither threads nor the order of objects change the result; an object at the same
+    distance of two centroids goes to the first.
+
+    An object with one-hot row h weighs w, the sizes of its base clusters summed, and
+    stands at h / w. The published method has one start; on the breast cancer data of
+    the paper that this package follows, one start gives 24.9 +- 22 % of mutual
+    information, ten give 56.2 +- 20.9 %, and it reports 45.3 +- 26.3 %.
+
+    Deviations: the best of ``n_init`` starts is kept, and a start ends after
+    ``max_iter`` rounds; random starts are distinct label rows; an empty cluster takes a
+    random row that differs from its own centroid. From rows given by ``init`` an empty
+    cluster vanishes, as in the published code. A clustering that does not contain an
+    object is left out of its distance and of the centroids, and counts nothing in w;
+    where it contains no member of a cluster, a random base cluster, drawn once per
+    start, stands in.
+
+    References
+    ----------
+    H. Liu, J. Wu, T. Liu, D. Tao, Y. Fu. Spectral Ensemble Clustering via Weighted
+    K-Means: Theoretical and Practical Evidence. IEEE Transactions on Knowledge and Data
+    Engineering 29(5), 2017. doi:10.1109/TKDE.2017.2650229
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensclust import SEC
+    >>> model = SEC(3, random_state=0).fit(load_iris().data)
+    >>> model.labels_.shape, model.n_clusters_
+    ((150,), 3)
+    """
+
+    info = MethodInfo(
+        "Spectral ensemble clustering",
+        doi="10.1109/TKDE.2017.2650229",
+        level="object",
+        time="F M k per round",
+        memory="N M + Nc k",
+    )
+    _tolerance: ClassVar[float] = -np.inf  # until labels stop changing
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        init="random",
+        n_init=10,
+        max_iter=100,
+        base="kmeans",
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            base=base,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+
+    def _repairs(self) -> bool:
+        return isinstance(self.init, str)
+
+    def _divergence(self) -> Divergence:
+        return Spectral()
+
+
+class Spectral:
+    """Squared distance of points h / w with weight w, w the sizes of the clusters of h.
+
+    With centroid C it is w |h / w - C|^2 = present / w - 2 sum C[c] + w |C|^2, over the
+    clusterings that contain the object.
+    """
+
+    def weights(self, rows: Rows) -> np.ndarray:
+        """Row sums of the co-association matrix, in objects."""
+        return rows.per_row(rows.sizes)
+
+    def tables(self, centroids: np.ndarray, rows: Rows) -> tuple:
+        """Look up the mixed term; the square of the centroid goes with the weight."""
+        return -2 * centroids, rows.per_clustering(centroids**2)
+
+    def constant(self, rows: Rows, weights: np.ndarray) -> float:
+        """Squares of the points themselves."""
+        present = (rows.labels >= 0).sum(axis=1)
+        return float(np.sum(rows.counts * present / weights))

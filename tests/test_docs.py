@@ -1,5 +1,6 @@
-from conftest import ROOT
 from docs.make_methods import TARGET, render
+
+from conftest import ROOT
 from ensclust._methods import METHODS
 
 

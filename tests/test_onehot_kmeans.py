@@ -9,7 +9,7 @@ import reference
 from ensclust import Ensemble, _kernels
 from ensclust._methods.kcc import UTILITIES, Utility
 from ensclust._methods.sec import Spectral
-from ensclust.onehot_kmeans import _draw, check_init, onehot_kmeans
+from ensclust.onehot_kmeans import _draw, _Problem, check_init, onehot_kmeans
 from strategies import ensembles, random_ensemble
 
 DIVERGENCES = (*UTILITIES, "sec")
@@ -180,6 +180,20 @@ def test_the_best_start_is_kept(name):
     assert more.trace[-1] <= fewer.trace[-1]
 
 
+@every_divergence
+@pytest.mark.parametrize("repair", [True, False])
+def test_skipping_settled_rows_changes_nothing(name, repair, monkeypatch):
+    ensemble = random_ensemble(2000, 8, 6, seed=7, missing=0.05, noise=0.4)
+    options = {"n_init": 4, "tol": -np.inf, "repair": repair}
+    skipping = solve(ensemble, 12, name, **options)
+    everything = np.full((2, 12), np.inf), 0.0
+    monkeypatch.setattr(_Problem, "_bounds", lambda *_: everything)
+    plain = solve(ensemble, 12, name, **options)
+    assert (plain.trace == skipping.trace).all()
+    assert (plain.labels == skipping.labels).all()
+    assert len(plain.trace) > 4
+
+
 def test_a_seed_decides_and_another_seed_may_decide_otherwise():
     ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.6)
     runs = [solve(ensemble, 5, "u_h", n_init=1, seed=s) for s in (0, 0, 1, 2, 3)]
@@ -194,6 +208,28 @@ def test_an_empty_cluster_is_repaired_or_vanishes():
     vanished = solve(ensemble, 3, "u_c", init=[0, 1, 3], repair=False)
     assert np.unique(vanished.labels).tolist() == [0, 2]
     assert repaired.trace[-1] < vanished.trace[-1]
+
+
+def test_a_row_that_is_its_own_centroid_repairs_nothing():
+    # Drawn by number of objects alone, the first row would be drawn round after round.
+    ensemble = Ensemble([[0, 0]] * 9000 + [[1, 1], [1, 2], [1, 3]])
+    for name in DIVERGENCES:
+        solution = solve(ensemble, 3, name, init=[0, 9000, 9000])
+        assert len(np.unique(solution.labels)) == 3
+
+
+def test_a_round_that_improves_too_little_is_undone():
+    ensemble = random_ensemble(300, 8, 6, seed=8, noise=0.5)
+    options = {"init": [0, 1, 2, 3, 4, 5], "repair": False}
+    whole = solve(ensemble, 6, "u_c", tol=-np.inf, **options).trace
+    short = solve(ensemble, 6, "u_c", tol=3.0, **options)
+    n_rounds = len(short.trace)
+    assert 1 < n_rounds < len(whole)
+    assert (short.trace == whole[:n_rounds]).all()
+    assert (-np.diff(short.trace) >= 3).all()
+    assert whole[n_rounds - 1] - whole[n_rounds] < 3
+    again = solve(ensemble, 6, "u_c", tol=-np.inf, max_iter=n_rounds, **options)
+    assert (short.labels == again.labels).all()
 
 
 def test_the_distance_of_sec_is_the_normalised_cut():
@@ -247,13 +283,19 @@ def test_the_kernel_is_its_numpy_twin(seed, weighted):
         np.add.at(members[:, previous[i]], own[i], count[i])
         mass[there[i], previous[i]] += count[i] * weight[i]
     members = members[:-1].copy()
-    fixed = (labels, start, count, weight, table, slope, previous, nearest)
+    lead, settled = np.full(n, 2.0), (rng.random(n) < 0.2) & (previous >= 0)
+    lead[settled] = 50
+    drift = np.array([np.full(k, 1.5), np.full(k, 0.5)])  # 2 to 3.5 of the lead go
+    fixed = (labels, start, count, weight, table, slope, drift, 0.1, previous, nearest)
     half = n // 2
     moved = sum(
-        _kernels.onehot.assign(*fixed, members, mass, a, b)
+        _kernels.onehot.assign(*fixed, lead, members, mass, a, b)
         for a, b in ((0, half), (half, n))
     )
-    assert (nearest == scores.argmin(axis=1)).all()
+    assert (nearest == np.where(settled, previous, scores.argmin(axis=1))).all()
+    first_two = np.sort(np.pad(scores, ((0, 0), (0, 1)), constant_values=np.inf))
+    gap = first_two[:, 1] - first_two[:, 0]
+    assert (lead == np.where(settled, 48.5 - 0.5 * weight, gap)).all()
     assert moved == (nearest != previous).sum()
     for j in range(k):
         mine = nearest == j

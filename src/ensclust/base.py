@@ -197,7 +197,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _prepare(self, ensemble: Ensemble) -> None:
         raise NotImplementedError
 
-    def _cut(self, n_clusters: int) -> np.ndarray:
+    def _cut(self, n_clusters: Any) -> np.ndarray:
         raise NotImplementedError
 
     def _renumber(self, rank: np.ndarray) -> None:

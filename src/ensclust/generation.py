@@ -64,7 +64,7 @@ def generate(
     >>> from sklearn.datasets import load_iris
     >>> from ensclust import generate
     >>> generate(load_iris().data, 10, base_k=(3, 12), random_state=0)
-    Ensemble(n_objects=150, n_clusterings=10, n_base_clusters=82)
+    Ensemble(n_objects=150, n_clusterings=10, n_base_clusters=71)
     """
     generator = EnsembleGenerator(
         n_clusterings,

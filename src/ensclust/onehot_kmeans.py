@@ -162,7 +162,8 @@ def onehot_kmeans(
     -------
     Solution
         Of the start with the least objective. Time F M k look-ups per round for F
-        distinct rows, memory F M labels, F per start and Nc k per thread.
+        distinct rows, less where bounds show that a row stays; memory F M labels, 20 F
+        bytes per thread and a few Nc x k tables.
 
     Notes
     -----

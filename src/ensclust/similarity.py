@@ -193,9 +193,9 @@ def connected_triples(
     >>> from ensclust import Ensemble
     >>> ens = Ensemble([[0, 0], [0, 1], [1, 1], [2, 1]])
     >>> connected_triples(jaccard(ens), ens.cluster_counts)[:3, :3]
-    array([[1. , 0.8, 0.8],
-           [0.8, 1. , 0.8],
-           [0.8, 0.8, 1. ]])
+    array([[1. , 0.6, 0.6],
+           [0.6, 1. , 0.8],
+           [0.6, 0.8, 1. ]])
     """
     W = _off_diagonal(W)
     similarity = np.zeros_like(W)
@@ -252,10 +252,10 @@ def simrank(
     --------
     >>> from ensclust import Ensemble
     >>> simrank(Ensemble([[0, 0], [0, 1], [1, 1]])).round(3)
-    array([[1.   , 0.2  , 0.472, 0.353],
-           [0.2  , 1.   , 0.08 , 0.472],
-           [0.472, 0.08 , 1.   , 0.2  ],
-           [0.353, 0.472, 0.2  , 1.   ]])
+    array([[1.   , 0.144, 0.528, 0.336],
+           [0.144, 1.   , 0.032, 0.528],
+           [0.528, 0.032, 1.   , 0.144],
+           [0.336, 0.528, 0.144, 1.   ]])
     """
     codes, count = ensemble.fragment_codes(), ensemble.fragments().counts
     share = 1 / np.maximum((codes < ensemble.cluster_counts).sum(axis=1), 1)

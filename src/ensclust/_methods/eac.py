@@ -61,10 +61,11 @@ class EAC(Agglomeration):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import make_blobs
     >>> from ensclust import EAC
-    >>> EAC("lifetime", random_state=0).fit(load_iris().data).n_clusters_
-    2
+    >>> X, _ = make_blobs(200, centers=3, random_state=0, cluster_std=0.5)
+    >>> EAC("lifetime", random_state=0).fit(X).n_clusters_
+    3
     """
 
     info = MethodInfo(

@@ -150,10 +150,11 @@ class KCC(OneHotMethod):
 
     Notes
     -----
-    Time F M k look-ups per round and start, F the number of distinct label rows; memory
-    F M labels, F per start and Nc k per thread. Centroids are quotients of counts, so
-    neither threads nor the order of objects change the result; an object at the same
-    distance of two centroids goes to the first.
+    Time F M k look-ups per round and start, F the number of distinct label rows, less
+    where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
+    and a few Nc x k tables. Centroids are quotients of counts, so neither threads nor
+    the order of objects change the result; an object at the same distance of two
+    centroids goes to the first.
 
     The default is the normalised entropy utility: the paper that this package follows
     does not name the one it compares with, but on its breast cancer data "nu_h" gives
@@ -168,9 +169,9 @@ class KCC(OneHotMethod):
     distinct objects; the row that fills an empty cluster differs from its own centroid,
     and one more round follows, so that k clusters come out where k rows can be told
     apart; where a clustering contains no member of a cluster, the random base cluster
-    that stands in is drawn once per start, so that the objective never rises; a
-    base clustering with one cluster has weight 0 in "nu_h" instead of infinity;
-    normalisation counts the objects that the clustering contains.
+    that stands in is drawn once per start, so that the objective never rises; a base
+    clustering with one cluster has weight 0 in "nu_h" instead of infinity; shares for
+    the normalisation are among the objects that the clustering contains.
 
     References
     ----------

@@ -52,10 +52,11 @@ class SEC(OneHotMethod):
 
     Notes
     -----
-    Time F M k look-ups per round and start, F the number of distinct label rows; memory
-    F M labels, F per start and Nc k per thread. Centroids are quotients of counts, so
-    neither threads nor the order of objects change the result; an object at the same
-    distance of two centroids goes to the first.
+    Time F M k look-ups per round and start, F the number of distinct label rows, less
+    where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
+    and a few Nc x k tables. Centroids are quotients of counts, so neither threads nor
+    the order of objects change the result; an object at the same distance of two
+    centroids goes to the first.
 
     An object with one-hot row h weighs w, the sizes of its base clusters summed, and
     stands at h / w. The published method has one start; on the breast cancer data of
@@ -65,10 +66,10 @@ class SEC(OneHotMethod):
     Deviations: the best of ``n_init`` starts is kept, and a start ends after
     ``max_iter`` rounds; random starts are distinct label rows; an empty cluster takes a
     random row that differs from its own centroid. From rows given by ``init`` an empty
-    cluster vanishes, as in the published code. A clustering that does not contain an
-    object is left out of its distance and of the centroids, and counts nothing in w;
-    where it contains no member of a cluster, a random base cluster, drawn once per
-    start, stands in.
+    cluster vanishes, as in the code this was compared with (a third party's; none by
+    the authors was found). A clustering that does not contain an object is left out of
+    its distance and of the centroids, and counts nothing in w; where it contains no
+    member of a cluster, a random base cluster, drawn once per start, stands in.
 
     References
     ----------

@@ -13,21 +13,23 @@ def test_jaccard_is_intersection_over_union(ens):
     assert np.allclose(similarity.jaccard(ens), reference.jaccard(ens), atol=1e-15)
 
 
-@given(ensembles(), st.sampled_from([1, 2, 3, 7, 8, 20, 33]))
+@given(ensembles(), st.sampled_from([1, 2, 3, 7, 8, 20, 33, 257]))
 def test_propagate_is_the_cosine_of_literal_trajectories(ens, steps):
     W = reference.jaccard(ens)
     expected = reference.propagate(W, steps)
     assert np.allclose(similarity.propagate(W, steps), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5, 8, 19, 20, 64])
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 7, 8, 9, 19, 20, 27, 64, 300])
 def test_closed_form_and_doubling_are_the_literal_sum(steps):
     W = reference.jaccard(random_ensemble(300, 10, 6, seed=steps))
     np.fill_diagonal(W, 0)
     expected = reference.gram(W, steps)
     degree = W.sum(axis=1)
-    for way in (similarity._gram_in_closed_form, similarity._gram_by_doubling):
-        assert np.allclose(way(W, degree, steps), expected, atol=1e-12), way
+    doubled = similarity._gram_by_doubling(W, degree, steps)
+    closed = similarity._gram_in_closed_form(steps, similarity._spectrum(W, degree))
+    assert np.allclose(doubled, expected, atol=1e-12)
+    assert np.allclose(closed, expected, atol=1e-12)
 
 
 def test_degrees_of_very_different_size_keep_their_digits():

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
 
 LINKAGES = ("average", "single", "complete")
-_CHAINS = 32  # chains followed at a time; more batch better, fewer look less ahead
+_CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
 _MAX_SCALE_BITS = 30  # fixed point of similarities in label space
-_SMALL = 2**20  # cheap operations below which waking a second thread costs more
-_STRIDED = 16  # what a write down a column costs, in cheap operations
+_SMALL = 2**20  # entries looked at below which waking a second thread costs more
 
 
 def link(
@@ -150,38 +149,29 @@ class _Square:
             square, self.unit = coassociation.fixed_point(n_jobs=n_jobs)
         self.square = square.reshape(-1)
         self.size = coassociation.leaves.counts.astype(np.int64)
-        self.slot = np.arange(len(self.size))
-        self.place = np.arange(len(self.size))
+        n = len(self.size)
+        self.slot, self.place = np.arange(n), np.arange(n)
+        self.born, self.updated = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.made, self.now = np.zeros(n, np.int64), 0
 
     def nearest(self, queue, near, best):
-        width = len(self.slot)
-        threads = self.n_jobs if width * len(queue) > _SMALL else 1
-        shared = (self.square, self.slot, self.place, self.size, self.kind)
+        state = (self.slot, self.place, self.size, self.born, self.updated, self.made)
+        threads = self.n_jobs if len(self.size) * len(queue) > _SMALL else 1
         tasks = [
-            (*shared, queue, near, best, a, b)
+            (self.square, *state, self.now, self.kind, queue, near, best, a, b)
             for a, b in _parallel.blocks(len(queue), _parallel.thread_count(threads))
         ]
         _parallel.run(_kernels.square.scan, tasks, n_jobs=threads)
 
     def join(self, merged):
-        square = _kernels.square
-        rows = self.place[merged]
-        involved = np.zeros(len(self.size), dtype=bool)
-        involved[rows] = True
-        work = _STRIDED * len(self.size) * len(rows)
-        threads = self.n_jobs if work > _SMALL else 1
-        tasks = [
-            (self.square, self.size, self.kind, rows, involved, a, b)
-            for a, b in _parallel.blocks(
-                len(self.size), _parallel.thread_count(threads)
-            )
-        ]
-        _parallel.run(square.join, tasks, n_jobs=threads)
-        square.join_each_other(self.square, self.size, self.kind, rows)
+        state = (self.size, self.born, self.updated)
+        self.now = _kernels.square.join(
+            self.square, self.place, *state, self.made, self.now, self.kind, merged
+        )
         if 2 * np.count_nonzero(self.size) <= len(self.size):
-            packed = square.pack(self.square, self.slot, self.place, self.size)
-            self.slot, self.size = self.slot[:packed], self.size[:packed]
-            self.square = self.square[: packed**2]
+            n = _kernels.square.pack(self.square, self.slot, self.place, *state)
+            self.square, self.slot = self.square[: n**2], self.slot[:n]
+            self.size, self.born, self.updated = (array[:n] for array in state)
 
 
 class _LabelSpace:

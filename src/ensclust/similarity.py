@@ -357,17 +357,17 @@ def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarr
     root = np.sqrt(degree)
     A = W / root[:, None] / root
     bits = bin(steps)[2:]
-    power, total = A, _square(A * root)
-    first = total.copy()
-    for _ in range(int(bits[:3], 2) - 1):
-        power = power @ A
-        total += _square(power * root)
+    powers = [A]
+    for s in range(2, int(bits[:3], 2) + 1):
+        powers.append(powers[-1] @ A if s % 2 else _square(powers[s // 2 - 1]))
+    total = sum(_square(power * root) for power in powers)
+    first, power = _square(A * root), powers[-1]
     for place, bit in enumerate(bits[3:], start=4):
         total += power @ total @ power
-        power = _square(power)
         if bit == "1":
             total = first + A @ total @ A
-            power = power @ A if place < len(bits) else power
+        if place < len(bits):
+            power = _square(power) @ A if bit == "1" else _square(power)
     total /= root[:, None]
     total /= root
     return total

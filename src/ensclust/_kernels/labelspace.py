@@ -48,9 +48,7 @@ def nearest(
             y, w = region[j], weight[j]
             for r in range(LANES):
                 sums[y, r] += total[r] * w
-        for r in range(lanes):
-            x = queue[first + r]
-            near[x], best[x] = largest_mean(sums, size, present, x, r)
+        largest_means(sums, size, present, queue[first : first + lanes], near, best)
 
 
 @jit
@@ -83,26 +81,27 @@ def fill_tables(
 
 
 @jit
-def largest_mean(sums, size, present, x, r):
-    """Return the region with the largest mean similarity to x, and that mean.
+def largest_means(sums, size, present, tips, near, best):
+    """Write the region with the largest mean similarity to each tip, and that mean.
 
     The mean is a sum divided once by a number that is the same from both sides, so it
     is too.
     """
-    y, most = -1, -1.0
+    for r in range(tips.shape[0]):
+        best[tips[r]] = -1.0
     for z in range(size.shape[0]):
-        if size[z] == 0 or z == x:
+        if size[z] == 0:
             continue
-        if present.shape[0] == 0:
+        for r in range(tips.shape[0]):
+            x = tips[r]
             pairs = size[x] * size[z]
-        else:
-            pairs = 0.0
-            for m in range(present.shape[1]):
-                pairs += present[x, m] * present[z, m]
-        s = np.float64(sums[z, r]) / pairs if pairs > 0 else 0.0
-        if s > most:
-            y, most = z, s
-    return y, most
+            if present.shape[0] > 0:
+                pairs = 0.0
+                for m in range(present.shape[1]):
+                    pairs += present[x, m] * present[z, m]
+            s = np.float64(sums[z, r]) / pairs if pairs > 0 else 0.0
+            if s > best[x] and z != x:
+                near[x], best[x] = z, s
 
 
 @jit

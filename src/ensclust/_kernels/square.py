@@ -1,4 +1,9 @@
-"""Agglomeration in a square matrix that shrinks in place."""
+"""Agglomeration in a square matrix that shrinks in place.
+
+A merge writes one row, never a column: an entry s(x, z) is out of date in row x where z
+was born after row x was last brought up to date, and then stands in row z. Writing
+columns would take most of the time, since each entry lies in a cache line of its own.
+"""
 
 import numpy as np
 
@@ -10,10 +15,14 @@ AVERAGE, SINGLE, COMPLETE, PAIR_SUMS = 0, 1, 2, 3
 
 @jit
 def scan(
-    square,  # IN (width * width,) similarities, or pair sums
+    square,  # INOUT (width * width,) similarities, or pair sums
     slot,  # IN (width,) int64, region of each row, ascending
     place,  # IN (R,) int64, row of each region
     size,  # IN (width,) int64, objects of each row's region, 0 = gone
+    born,  # IN (width,) int64, merge that made the region, 0 = none, or gone
+    updated,  # INOUT (width,) int64, merges that the row knows of
+    made,  # IN (R,) int64, region that each merge made
+    now,  # IN int64, merges up to now
     kind,  # IN AVERAGE, ..., PAIR_SUMS
     queue,  # IN (L,) int64, regions to ask for
     near,  # OUT (R,) int64, the most similar other region, lowest first
@@ -21,16 +30,40 @@ def scan(
     q0,
     q1,
 ):
-    """Find the nearest neighbour of regions queue[q0..q1-1]."""
+    """Find the nearest neighbour of regions queue[q0..q1-1].
+
+    Threads may share the matrix: of two rows at most one is behind the other.
+    """
     width = size.shape[0]
     for q in range(q0, q1):
         x = place[queue[q]]
+        update(square, x, place, born, updated, made, now)
         row = square[x * width : (x + 1) * width]
         if kind == PAIR_SUMS:
             y, most = largest_mean(row, size, x)
         else:
             y, most = largest(row, size, x)
         near[queue[q]], best[queue[q]] = slot[y], most
+
+
+@jit
+def update(square, x, place, born, updated, made, now):
+    """Fetch the entries of row x that later merges have changed.
+
+    Either all rows are looked at, or the merges since, whichever is less.
+    """
+    width = born.shape[0]
+    since = updated[x]
+    if now - since < width:
+        for t in range(since, now):
+            z = place[made[t]]
+            if z < width and born[z] == t + 1:
+                square[x * width + z] = square[z * width + x]
+    else:
+        for z in range(width):
+            if born[z] > since:
+                square[x * width + z] = square[z * width + x]
+    updated[x] = now
 
 
 @jit
@@ -67,60 +100,55 @@ def largest_mean(row, size, x):
 @jit
 def join(
     square,  # INOUT (width * width,)
-    size,  # IN (width,) int64
-    kind,
-    merged,  # IN (B, 2) int64, pairs of rows; the first stays
-    involved,  # IN (width,) bool, rows of any pair
-    z0,
-    z1,
-):
-    """Merge pairs as seen from rows z0..z1-1 that are in no pair themselves."""
-    width = size.shape[0]
-    for i in range(merged.shape[0]):
-        a, b = merged[i, 0], merged[i, 1]
-        for z in range(z0, z1):
-            if size[z] > 0 and not involved[z]:
-                s = combine(
-                    square[a * width + z], square[b * width + z], size[a], size[b], kind
-                )
-                square[a * width + z] = s
-                square[z * width + a] = s
-
-
-@jit
-def join_each_other(
-    square,  # INOUT (width * width,)
+    place,  # IN (R,) int64
     size,  # INOUT (width,) int64
+    born,  # INOUT (width,) int64
+    updated,  # INOUT (width,) int64
+    made,  # INOUT (R,) int64
+    now,  # IN int64, merges up to now
     kind,
-    merged,  # IN (B, 2) int64
+    merged,  # IN (B, 2) int64, pairs of regions; the first stays
 ):
-    """Merge pairs as seen from each other, one after the other, and their sizes."""
+    """Merge pairs one after the other; return the merges up to then."""
     width = size.shape[0]
     for i in range(merged.shape[0]):
-        a, b = merged[i, 0], merged[i, 1]
-        for z in merged.ravel():
-            if size[z] > 0 and z != a and z != b:  # noqa: PLR1714
-                s = combine(
-                    square[a * width + z], square[b * width + z], size[a], size[b], kind
-                )
-                square[a * width + z] = s
-                square[z * width + a] = s
+        a, b = place[merged[i, 0]], place[merged[i, 1]]
+        update(square, a, place, born, updated, made, now)
+        update(square, b, place, born, updated, made, now)
+        row = square[a * width : (a + 1) * width]
+        combine(row, square[b * width : (b + 1) * width], size[a], size[b], kind)
         size[a] += size[b]
         size[b] = 0
+        made[now] = merged[i, 0]
+        now += 1
+        born[a] = updated[a] = now
+        born[b] = 0
+    return now
 
 
 @jit
-def combine(s, t, size_a, size_b, kind):
-    """Return the similarity of a region to a and b together."""
+def combine(row, other, size_a, size_b, kind):
+    """Write the similarities to two regions together into the row of the first.
+
+    Without branches inside, so that it vectorises; what it makes of the entries of
+    regions that are gone does not matter.
+    """
+    width = row.shape[0]
     if kind == PAIR_SUMS:
-        return s + t
-    if kind == SINGLE:
-        return max(s, t)
-    if kind == COMPLETE:
-        return min(s, t)
-    share = np.float64(size_a) / np.float64(size_a + size_b)
-    mean = share * np.float64(s) + (1.0 - share) * np.float64(t)
-    return min(max(s, t), np.int64(mean + 0.5))  # rounded, never above both
+        for z in range(width):
+            row[z] += other[z]
+    elif kind == SINGLE:
+        for z in range(width):
+            row[z] = max(row[z], other[z])
+    elif kind == COMPLETE:
+        for z in range(width):
+            row[z] = min(row[z], other[z])
+    else:
+        share = np.float64(size_a) / np.float64(size_a + size_b)
+        for z in range(width):
+            s, t = row[z], other[z]
+            mean = share * np.float64(s) + (1.0 - share) * np.float64(t)
+            row[z] = min(max(s, t), np.int64(mean + 0.5))  # rounded, never above both
 
 
 @jit
@@ -129,6 +157,8 @@ def pack(
     slot,  # INOUT (width,) int64
     place,  # INOUT (R,) int64
     size,  # INOUT (width,) int64
+    born,  # INOUT (width,) int64
+    updated,  # INOUT (width,) int64
 ):
     """Move the rows and columns of living regions together; return how many."""
     width = size.shape[0]
@@ -139,6 +169,7 @@ def pack(
         for j in range(packed):
             square[target + j] = square[source + kept[j]]
     for i in range(packed):
-        slot[i], size[i] = slot[kept[i]], size[kept[i]]
+        k = kept[i]
+        slot[i], size[i], born[i], updated[i] = slot[k], size[k], born[k], updated[k]
         place[slot[i]] = i
     return packed

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
@@ -17,6 +17,9 @@ lint: .venv/lint
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
+
+bench-quick: .venv/bench
+	$(BIN)/python -m benchmarks --quick
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -22,6 +22,7 @@ from ensclust._options import (
     several_k,
 )
 from ensclust._progress import progress
+from ensclust.bench.cli import datasets, reproduce
 
 # Commands import what is heavy when they run, so that --help answers at once.
 # ruff: noqa: PLC0415
@@ -291,6 +292,10 @@ def demo(output: str, *, as_json: bool) -> None:
         click.echo(json.dumps(facts))
     else:
         click.echo(f"{as_text(scores)} Labels written to {output}")
+
+
+main.add_command(reproduce)
+main.add_command(datasets)
 
 
 def _say(kind: str, message: Any) -> None:

@@ -1,0 +1,77 @@
+"""``python -m benchmarks [names...]``: measure, write lines, report and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from benchmarks import plots, report, runner, table
+
+WIDTH = 150  # of tables that go into a file
+LINES, REPORT = "measurements.jsonl", "report.md"
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--quick", "size", flag_value="quick", help="Small sizes, no repeats.")
+@click.option("--size", default="full", type=click.Choice(list(table.SIZES)))
+@click.option("--repeats", type=click.IntRange(0), help="Timed processes per side.")
+@click.option("--out", type=click.Path(path_type=Path), default="benchmarks/reports")
+@click.option("--only-report", is_flag=True, help="Report on the lines in OUT.")
+def main(names, size, repeats, out, only_report):
+    """Measure speed and memory beside what people use.
+
+    NAMES are measurements, or the beginnings of their names; none means all.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    chosen = choose(table.measurements(size), names)
+    out.mkdir(parents=True, exist_ok=True)
+    if not only_report:
+        with (out / LINES).open("w") as file:
+
+            def write(line):
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                console.print(progress(line), highlight=False, markup=False)
+
+            if repeats is None:
+                repeats = 3 if size == "full" else 0
+            runner.run(chosen, write, repeats=repeats, size=size)
+    lines = [json.loads(line) for line in (out / LINES).read_text().splitlines()]
+    found, remarks = report.tables(chosen, lines), report.notes(chosen, lines)
+    pictures = plots.draw(chosen, lines, out)
+    (out / REPORT).write_text(report.markdown(found, remarks, pictures))
+    report.show(console, report.main_tables(found), remarks)
+    console.print(f"{out / REPORT}, {out / LINES}")
+
+
+def choose(measurements, names):
+    """Return the measurements whose names begin with one of ``names``."""
+    known = [m.name for m in measurements]
+    for name in names:
+        if not any(other.startswith(name) for other in known):
+            msg = f"no measurement is called {name!r}; there are {', '.join(known)}."
+            raise click.BadParameter(msg, param_hint="NAMES")
+    return [m for m in measurements if not names or m.name.startswith(tuple(names))]
+
+
+def progress(line: dict) -> str:
+    """Return one line for the terminal about one run."""
+    head = f"{line['measurement']}, {line['side']}: "
+    if "error" in line:
+        return head + line["error"]
+    parts = []
+    if "seconds" in line:
+        parts.append(report.duration(line["seconds"]))
+    if "peak_mb" in line:
+        parts.append(f"{line['peak_mb']:,.0f} MB")
+    return head + ", ".join(parts)
+
+
+if __name__ == "__main__":
+    main()

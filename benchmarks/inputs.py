@@ -1,0 +1,100 @@
+"""Label matrices to measure on, made once per run and kept in a cache directory.
+
+``python -m benchmarks.inputs KIND JSON`` makes one in a process of its own, so that
+making it leaves no trace in the memory of the process that is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = "ENSCLUST_BENCH_CACHE"  # environment variable: the directory of this run
+N_CLUSTERS = 26
+N_FEATURES = 16
+CENTRE_SCALE = 1.6
+BLOCK = 20_000  # objects whose nearest centres are looked for at a time
+
+
+def labels(kind: str, **spec) -> np.ndarray:
+    """Return an (N, M) int32 label matrix; KINDS says which there are."""
+    folder = Path(os.environ.get(CACHE, tempfile.gettempdir()))
+    parts = [f"{key}{value}" for key, value in sorted(spec.items())]
+    path = folder / ("-".join(["ensclust-bench", kind, *parts]) + ".npy")
+    if not path.exists():
+        command = [sys.executable, "-m", "benchmarks.inputs", kind, json.dumps(spec)]
+        subprocess.run([*command, str(path)], cwd=ROOT, check=True)
+    return np.load(path)
+
+
+def features(n: int) -> np.ndarray:
+    """Return objects around 26 Gaussian centres in 16 dimensions, unit noise."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=CENTRE_SCALE, size=(N_CLUSTERS, N_FEATURES))
+    return centres[rng.integers(0, N_CLUSTERS, n)] + rng.normal(size=(n, N_FEATURES))
+
+
+def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
+    """k-means clusterings, as the paper makes them."""
+    from ensclust import generate
+
+    return generate(features(n), m, base_k=(lo, hi), random_state=0).labels
+
+
+def distinct(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
+    """Exactly ``n`` distinct label rows of k-means clusterings, in random order."""
+    from ensclust import Ensemble
+
+    n_objects, rng = n, np.random.default_rng(0)
+    while True:
+        n_objects += max(n // 4, 1)
+        rows = Ensemble(kmeans(n_objects, m, lo, hi)).fragments().labels
+        if len(rows) >= n:
+            return rows[rng.permutation(len(rows))[:n]]
+
+
+def nearest(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
+    """Clusterings by the nearest of k random objects: k-means without iterations."""
+    X = features(n).astype(np.float32)
+    rng = np.random.default_rng(1)
+    columns = np.empty((m, n), np.int32)
+    for column, k in zip(columns, rng.integers(lo, hi + 1, m), strict=True):
+        centres = X[rng.choice(n, k, replace=False)]
+        half_norms = (centres**2).sum(axis=1) / 2
+        for i in range(0, n, BLOCK):
+            part = X[i : i + BLOCK]
+            column[i : i + BLOCK] = np.argmax(part @ centres.T - half_norms, axis=1)
+    return np.ascontiguousarray(columns.T)
+
+
+def wine() -> np.ndarray:
+    """20 k-means clusterings of scikit-learn's Wine data, 178 objects, z-scores."""
+    from sklearn.datasets import load_wine
+
+    from ensclust import generate
+
+    X = load_wine().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return generate(X, 20, base_k=(3, 13), random_state=0).labels
+
+
+KINDS = {"kmeans": kmeans, "distinct": distinct, "nearest": nearest, "wine": wine}
+
+
+def make(kind: str, spec: dict, path: Path) -> None:
+    """Write a label matrix, whole or not at all."""
+    matrix = KINDS[kind](**spec).astype(np.int32)
+    scratch = path.with_name(f"{path.stem}-{os.getpid()}.npy")
+    np.save(scratch, matrix)
+    scratch.replace(path)
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,58 @@
+"""Time and memory against N, M and t."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from benchmarks.results import collect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.table import Measurement
+
+PANELS = (("seconds", "seconds"), ("peak_mb", "peak memory, MB"))
+
+
+def draw(measurements: list[Measurement], lines: list[dict], folder: Path) -> list[str]:
+    """Write one picture per axis; return the names of the files."""
+    names = []
+    for axis in ("N", "M", "t"):
+        curves = {q: curves_of(measurements, lines, axis, q) for q, _ in PANELS}
+        if any(len(points) > 1 for points in curves["seconds"].values()):
+            names.append(f"against-{axis}.png")
+            picture(axis, curves, folder / names[-1])
+    return names
+
+
+def curves_of(measurements, lines, axis: str, quantity: str) -> dict:
+    """Return the points of each series, sorted by x; one value per x, the last."""
+    results = collect(lines)
+    curves: dict[str, dict[float, float]] = {}
+    for m in measurements:
+        for side in m.sides if m.axis == axis else ():
+            result = results.get((m.name, side.name))
+            if side.series is None or result is None:
+                continue
+            value = getattr(result, quantity)
+            if not math.isnan(value):
+                curves.setdefault(side.series, {})[side.x] = value
+    return {series: sorted(points.items()) for series, points in curves.items()}
+
+
+def picture(axis: str, curves: dict, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    for panel, (quantity, title) in zip(panels, PANELS, strict=True):
+        for series, points in curves[quantity].items():
+            panel.plot(*zip(*points, strict=True), marker="o", label=series)
+        panel.set(xscale="log", yscale="log", xlabel=axis, ylabel=title)
+        panel.grid(alpha=0.3)
+    panels[0].legend(fontsize="small")
+    figure.savefig(path, dpi=120)
+    plt.close(figure)

@@ -1,0 +1,132 @@
+"""Run measurements, every side in its own process, in turn; one JSON line per run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.inputs import CACHE, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from benchmarks.table import Measurement, Side
+
+PACKAGES = ("ensclust", "numpy", "scipy", "scikit-learn", "numba", "fastcluster")
+SLOW = 100.0  # seconds above which a side is timed once
+PATIENCE = 3600  # seconds after which a side is given up
+SPARE = 1.2  # touched beforehand, as a multiple of the peak that was seen
+
+# Time is measured with an allocator that keeps freed memory, so that it is touched once
+# and before the clock starts: on virtual machines the first touch of a page can cost
+# more than the work. Memory is measured with the default allocator.
+KEEPING = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(2**46),
+    "MALLOC_TOP_PAD_": str(2**26),
+    "MALLOC_ARENA_MAX": "1",
+}
+
+
+def run(
+    table: Iterable[Measurement],
+    write: Callable[[dict], None],
+    *,
+    repeats: int = 3,
+    size: str = "full",
+) -> None:
+    """Measure everything; give each result to ``write`` as soon as it is there."""
+    shared = {"size": size, **conditions()}
+    with tempfile.TemporaryDirectory(prefix="ensclust-bench-") as folder:
+        environment = {**os.environ, CACHE: folder}
+        for measurement in table:
+            for line in measure(measurement, repeats, environment):
+                write({**line, **shared})
+
+
+def measure(measurement: Measurement, repeats: int, environment: dict):
+    """Yield one line per run: memory of each side first, then times in turn.
+
+    Without repeats, both come from one process.
+    """
+    if not repeats:
+        for side in measurement.sides:
+            yield spawn(measurement, side, {"measure": "both"}, environment)
+        return
+    touch, left = {}, {}
+    for side in measurement.sides:
+        line = spawn(measurement, side, {"measure": "memory"}, environment)
+        yield line
+        if "error" not in line:
+            touch[side.name] = int(SPARE * line["peak_mb"] * 1e6) + 2**26
+            left[side.name] = 1 if line["cold_seconds"] > SLOW else repeats
+    for repeat in range(repeats):
+        for side in measurement.sides:
+            if left.get(side.name, 0) > repeat:
+                job = {"measure": "time", "touch": touch[side.name], "repeat": repeat}
+                yield spawn(measurement, side, job, {**environment, **KEEPING})
+
+
+def spawn(measurement: Measurement, side: Side, job: dict, environment: dict) -> dict:
+    """Run a side in a new process; return its line, with an error where it failed."""
+    job = {**job, "work": side.work, "params": side.params}
+    line = {
+        "measurement": measurement.name,
+        "side": side.name,
+        **job,
+        "load": os.getloadavg()[0],
+    }
+    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(job)]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {**line, "error": f"no result after {PATIENCE} s"}
+    if done.returncode:
+        reason = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        return {**line, "error": reason[-1]}
+    return {**line, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def conditions() -> dict:
+    """Return what the numbers hang on besides the code."""
+    return {
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "processor": processor(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version_of(package) for package in PACKAGES},
+        },
+    }
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def processor() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    path = Path("/proc/cpuinfo")
+    names = path.read_text().splitlines() if path.exists() else []
+    found = [x.partition(":")[2].strip() for x in names if x.startswith("model name")]
+    return found[0] if found else platform.processor()

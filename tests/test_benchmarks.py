@@ -1,0 +1,142 @@
+"""The benchmark program at tiny sizes: it runs, and says what it found."""
+
+import json
+import math
+
+import pytest
+from benchmarks import inputs, report, results, worker
+from benchmarks.__main__ import choose, main
+from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
+from benchmarks.works import WORKS
+from click.testing import CliRunner
+
+from ensclust._methods import METHODS
+
+TINY = {m.name: m for m in measurements("tiny")}
+CHEAP = {"kind": "nearest", "spec": {"n": 60, "m": 3, "lo": 3, "hi": 5}}
+PARAMS = {
+    "propagate": {"steps": 3},
+    "literal loop": {"steps": 3},
+    "consensus": {"method": "ecpcs-hc", "n_clusters": 3},
+    "literal ecpcs-mc": {"k": 3},
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(inputs.CACHE, str(tmp_path_factory.mktemp("inputs")))
+        yield
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_table_refers_to_what_exists(size):
+    table = measurements(size)
+    sides = {(m.name, side.name) for m in table for side in m.sides}
+    assert len({m.name for m in table}) == len(table)
+    assert len(sides) == sum(len(m.sides) for m in table)
+    for m in table:
+        assert all(side.work in WORKS for side in m.sides)
+        for bar in m.bars:
+            name, _, side = (bar.against or bar.side).rpartition(":")
+            assert (name or m.name, side) in sides
+            assert (m.name, bar.side) in sides
+            assert hasattr(results.Result(), bar.quantity)
+
+
+def test_the_table_has_every_method():
+    names = {side.name for side in TINY["methods"].sides}
+    assert set(METHODS) <= names
+
+
+@pytest.mark.parametrize("name", [name for name in WORKS if name != "import"])
+def test_a_work_is_measured(name, cache):
+    if name == "fastcluster linkage":
+        pytest.importorskip("fastcluster", reason="not a dependency of the tests")
+    params = {"size": 8} if name == "product" else {**CHEAP, **PARAMS.get(name, {})}
+    job = {"work": name, "params": params, "touch": 2**16}
+    found = worker.main({**job, "measure": "memory"})
+    assert found["peak_mb"] >= found["work_mb"] - 1
+    timed = worker.main({**job, "measure": "time"})
+    assert timed["seconds"] > 0
+    assert timed["digest"] == pytest.approx(found["digest"])
+
+
+def test_ours_and_theirs_have_the_same_result(cache):
+    def digest(name, **params):
+        job = {"work": name, "params": {**CHEAP, **params}, "measure": "memory"}
+        return worker.main(job)["digest"]
+
+    for ours, theirs, params in (
+        ("propagate", "literal loop", {"steps": 5}),
+        ("intersections", "sparse H^T H", {}),
+    ):
+        assert digest(ours, **params) == pytest.approx(digest(theirs, **params))
+
+
+def test_the_program_writes_lines_and_a_report(tmp_path):
+    arguments = ["propagate-20", "--size", "tiny", "--repeats", "1"]
+    arguments += ["--out", str(tmp_path)]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "measurements.jsonl").read_text().splitlines()
+    ]
+    assert [line["measure"] for line in lines] == ["memory"] * 2 + ["time"] * 2
+    for line in lines:
+        assert "error" not in line
+        assert {"versions", "cores", "load", "size"} <= set(line)
+    text = (tmp_path / "report.md").read_text()
+    assert "2.5x faster" in text
+    assert "not judged" in text
+
+
+def test_an_unknown_name_is_an_error():
+    done = CliRunner().invoke(main, ["nonsense"])
+    assert done.exit_code == 2
+    assert "nonsense" in done.output
+    assert "propagate-20" in done.output
+
+
+def test_names_are_beginnings():
+    assert [m.name for m in choose(list(TINY.values()), ["propagate"])] == [
+        "propagate-20",
+        "propagate-64",
+    ]
+
+
+def lines_of(**seconds):
+    shared = {"measurement": "race", "size": "full", "load": 0.5, "cores": 2}
+    shared |= {"processor": "one", "system": "some", "versions": {"numpy": "2"}}
+    for side, times in seconds.items():
+        yield {**shared, "side": side, "measure": "memory", "peak_mb": 10.0}
+        for time in times:
+            yield {**shared, "side": side, "measure": "time", "seconds": time}
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(2, "yes"), (3, "NO")])
+def test_medians_decide_whether_a_bar_is_met(limit, verdict):
+    bars = (
+        Bar("ours", limit, against="theirs"),
+        Bar("ours", 11, "under", None, "peak_mb", "MB"),
+    )
+    race = Measurement("race", "a race", (Side("ours", ""), Side("theirs", "")), bars)
+    lines = list(lines_of(ours=[1, 2, 90], theirs=[5, 5, 5]))
+    found = report.tables([race], lines)[0]
+    assert [row[-1] for row in found.rows] == [verdict, "yes"]
+    assert found.rows[0][4] == "2.50"
+    assert "| ours: a race |" in report.markdown(
+        [found], report.notes([race], lines), []
+    )
+
+
+def test_a_failed_side_is_reported_and_judges_nothing():
+    bars = (Bar("ours", 2, against="theirs"),)
+    race = Measurement("race", "a race", (Side("ours", ""), Side("theirs", "")), bars)
+    lines = list(lines_of(theirs=[1]))
+    lines.append({**lines[0], "side": "ours", "error": "ValueError: no"})
+    verdict = results.judge(race, results.collect(lines))[0]
+    assert verdict.met is None
+    assert math.isnan(verdict.value)
+    assert any("ValueError: no" in note for note in report.notes([race], lines))

@@ -26,7 +26,7 @@ bench-quick: .venv/bench
 
 # One stamp per set of extras, remade when the dependencies change.
 .venv/demo: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[metis]"
 	touch $@
 
 .venv/%: pyproject.toml | .venv/bin/python

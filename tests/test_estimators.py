@@ -90,7 +90,7 @@ def test_as_many_clusters_as_objects_are_formed_where_rows_differ(method):
 @every_method
 def test_more_clusters_than_distinct_rows_warn_and_give_fewer(method):
     table = np.repeat([[0, 0], [1, 1], [2, 1]], 4, axis=0)
-    with pytest.warns(UserWarning, match=r"instead of n_clusters=9"):
+    with pytest.warns(UserWarning, match=r"of n_clusters=9 clusters"):
         labels = consensus(table, 9, method=method, random_state=0)
     assert labels.max() < 3
 
@@ -218,6 +218,25 @@ def test_mc_on_labels_predicts_rows_of_labels():
     assert np.array_equal(model.predict(ens.labels[10:20]), model.labels_[10:20])
     unknown = np.full((1, 6), 99)
     assert model.predict(unknown).tolist() == [-1]
+
+
+@every_method
+@pytest.mark.parametrize("n_equal", [2, 3, 4])
+def test_few_equal_clusterings_are_returned_when_k_fits(method, n_equal):
+    truth = np.repeat([0, 1, 2], [5, 7, 4])
+    table = np.column_stack([truth] * n_equal)
+    assert consensus(table, 3, method=method, random_state=0).tolist() == truth.tolist()
+
+
+def test_predict_refuses_other_features_in_the_estimators_name():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = ensclust.ECPCSMC(3, random_state=0, n_clusterings=4).fit(frame)
+    assert np.array_equal(model.predict(frame), model.labels_)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["b", "a", "c", "d"]])
+    model.fit(X)
+    with pytest.raises(ValueError, match="ECPCSMC is expecting 4 features"):
+        model.predict(X[:, :2])
 
 
 def test_meta_labels_carry_the_numbers_of_the_labels():

@@ -61,6 +61,7 @@ def test_a_list_gives_one_k_per_clustering():
         ((2, 3, 4), "expected an integer, a pair"),
         ("many", "base_k='many'"),
         ((0, 3), "base_k=0"),
+        ((2, 151), "2 to 151 clusters"),
     ],
 )
 def test_a_base_k_that_cannot_be_is_refused(base_k, message):
@@ -78,9 +79,8 @@ def test_labels_are_those_of_the_nearest_centre():
     generator = EnsembleGenerator(4, random_state=0).fit(X)
     values = zip(generator.ensemble_.labels.T, generator.models_, strict=True)
     for labels, model in values:
-        distance = np.linalg.norm(
-            (X - generator.mean_)[:, None] - model.centres, axis=2
-        )
+        scaled = (X - generator.mean_) / generator.unit_
+        distance = np.linalg.norm(scaled[:, None] - model.centres, axis=2)
         nearest = distance[np.arange(len(X)), labels]
         assert np.allclose(nearest, distance.min(axis=1), atol=1e-5)
 
@@ -88,6 +88,11 @@ def test_labels_are_those_of_the_nearest_centre():
 def test_a_far_mean_does_not_cost_digits():
     far = generate(X + 1e6, 5, random_state=0)
     assert far == generate(X - X.mean(axis=0), 5, random_state=0)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e20, 1e100])
+def test_the_scale_of_the_features_does_not_matter(scale):
+    assert generate(X * scale, 5, random_state=0) == generate(X, 5, random_state=0)
 
 
 def test_starts_may_be_random():

@@ -24,9 +24,12 @@ def thread_count(n_jobs: int | None = None) -> int:
     """
     if n_jobs is None:
         return joblib.cpu_count()
+    if n_jobs == 0:
+        msg = "n_jobs=0 has no meaning. Use None or -1 for all cores, 1 for no threads."
+        raise ValueError(msg)
     if n_jobs < 0:
         return max(1, joblib.cpu_count() + 1 + n_jobs)
-    return max(1, n_jobs)
+    return n_jobs
 
 
 def blocks(n_items: int, n_blocks: int) -> list[tuple[int, int]]:

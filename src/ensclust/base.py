@@ -180,8 +180,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         order = first_appearance(labels)
         if not isinstance(k, str) and len(order) < k:
             warnings.warn(
-                f"{type(self).__name__} found {len(order)} clusters instead of "
-                f"n_clusters={k}: the base clusterings do not tell more apart.",
+                f"{type(self).__name__} formed {len(order)} of n_clusters={k} "
+                "clusters: no more came out of these base clusterings.",
                 stacklevel=5,
             )
         rank = np.empty(int(labels.max()) + 1, np.int32)
@@ -252,7 +252,7 @@ def consensus(
     """
     from ensclust._methods import make  # noqa: PLC0415  the table imports this module
 
-    several = isinstance(n_clusters, list | tuple | range | np.ndarray)
+    several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
     ks = list(n_clusters) if several else [n_clusters]
     if not ks:
         msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."

@@ -57,7 +57,7 @@ def generate(
     -------
     Ensemble
         M clusterings of the rows of ``X``. k-means works on one float32 copy of
-        ``X``, centred in float64; time ``N k d`` per iteration and run.
+        ``X``, centred and scaled in float64; time ``N k d`` per iteration and run.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_clusterings)
         prototypes = self._prototypes()
         if any(isinstance(prototype, _KMeans) for prototype in prototypes):
-            self.mean_, X32 = _centred(X)
+            self.mean_, self.unit_, X32 = _scaled(X)
         tasks = [
             (prototypes[m % len(prototypes)], base_k[m], int(seeds[m]))
             for m in range(n_clusterings)
@@ -164,7 +164,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         """Return the base clusters of new objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "models_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        X32 = _centred(X, self.mean_)[1] if hasattr(self, "mean_") else None
+        X32 = None
+        if hasattr(self, "mean_"):
+            X32 = _scaled(X, self.mean_, self.unit_)[-1]
         clusterings = []
         for model in self.models_:
             if not hasattr(model, "predict"):
@@ -268,6 +270,7 @@ def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
             msg = f"base_k={base_k} has its lower end above its upper end."
             raise ValueError(msg)
         ks = rng.randint(low, high + 1, size=n_clusterings)
+        _check_range(base_k, low, high, n_samples)
     elif isinstance(base_k, list | np.ndarray) and len(base_k) == n_clusterings:
         ks = np.array([_check_positive(k, "base_k") for k in base_k])
     else:
@@ -276,13 +279,17 @@ def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
             f"n_clusterings={n_clusterings} integers, or None."
         )
         raise ValueError(msg)
-    if ks.min() < 1 or ks.max() > n_samples:
+    _check_range(base_k, ks.min(), ks.max(), n_samples)
+    return ks.tolist()
+
+
+def _check_range(base_k: Any, low: int, high: int, n_samples: int) -> None:
+    if low < 1 or high > n_samples:
         msg = (
-            f"base_k={base_k!r} asks for {ks.min()} to {ks.max()} clusters of "
+            f"base_k={base_k!r} asks for {low} to {high} clusters of "
             f"n_samples={n_samples} objects. Use between 1 and {n_samples}."
         )
         raise ValueError(msg)
-    return ks.tolist()
 
 
 def _fit_one(prototype, k: int, seed: int, X: np.ndarray):
@@ -298,14 +305,21 @@ def _fit_one(prototype, k: int, seed: int, X: np.ndarray):
         return model, model.fit_predict(X)
 
 
-def _centred(X: np.ndarray, mean: np.ndarray | None = None):
-    """Return the mean of the rows and ``X - mean`` in float32, block by block."""
-    if mean is None:
+def _scaled(X: np.ndarray, mean: np.ndarray | None = None, unit: float | None = None):
+    """Return the mean of the rows, a unit and ``(X - mean) / unit`` in float32.
+
+    Centred in float64, block by block. The unit is a power of two, which costs no
+    digits, near the largest deviation, so that no number is too large for float32.
+    """
+    blocks = [slice(i, i + _ROWS) for i in range(0, len(X), _ROWS)]
+    if mean is None or unit is None:
         mean = X.mean(axis=0, dtype=np.float64)
-    centred = np.empty(X.shape, np.float32)
-    for i in range(0, len(X), _ROWS):
-        centred[i : i + _ROWS] = X[i : i + _ROWS].astype(np.float64) - mean
-    return mean, centred
+        largest = max(np.abs(X[rows] - mean).max() for rows in blocks)
+        unit = 2.0 ** np.frexp(largest)[1]
+    scaled = np.empty(X.shape, np.float32)
+    for rows in blocks:
+        scaled[rows] = (X[rows].astype(np.float64) - mean) / unit
+    return mean, unit, scaled
 
 
 def _check_positive(value: Any, name: str) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensclust import voting
 from ensclust.base import BaseConsensus
@@ -124,6 +124,7 @@ class MetaClustering(BaseConsensus):
         check_is_fitted(self, "meta_labels_")
         if isinstance(self.base, str) and self.base == "precomputed":
             return self.ensemble_.recode(X)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self.generator_.encode(X)
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:

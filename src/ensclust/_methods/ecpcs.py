@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ensclust import partition, similarity
@@ -13,8 +14,6 @@ from ensclust.base import MethodInfo, document
 from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ensclust.ensemble import Ensemble
 
 _STEPS = {"steps": [Interval(Integral, 1, None, closed="left")]}
@@ -149,7 +148,9 @@ class ECPCSMC(MetaClustering):
     N M bytes and about six Nc x Nc matrices. Ties in the vote are drawn by a hash of
     the seed and the label row. Deviations from the published code: the discretisation
     of the cut starts from many rows and the least normalised cut is kept; labels are
-    numbered without gaps; one base clustering (M = 1) works.
+    numbered without gaps; one base clustering (M = 1) works, as far as k is its number
+    of clusters; between the clusters of two clusterings (M = 2), whose walks never
+    meet, the Jaccard coefficient stands in for Z.
 
     References
     ----------
@@ -202,7 +203,10 @@ class ECPCSMC(MetaClustering):
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
         weights = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
-        return similarity.propagate(weights, self.steps)
+        Z = similarity.propagate(weights, self.steps)
+        # The graph of two clusterings is bipartite: walks that start on different
+        # sides never meet, and Z is 0 between them.
+        return np.maximum(Z, weights) if ensemble.n_clusterings == 2 else Z
 
     def _partition(self, n_clusters: int) -> np.ndarray:
         return partition.ncut(

@@ -180,7 +180,9 @@ def test_warning_of_the_library_is_one_line(run, tmp_path):
     (tmp_path / "labels.csv").write_text("a,b\n0,0\n0,0\n1,0\n1,0\n")
     result = run("consensus", "labels.csv", "-k", 4, "-m", "ecpcs-hc", "-q")
     assert result.exit_code == 0
-    assert result.stderr.startswith("ensclust: warning: ECPCSHC found 2 clusters")
+    assert result.stderr.startswith(
+        "ensclust: warning: ECPCSHC formed 2 of n_clusters=4 clusters"
+    )
     assert result.stderr.count("\n") == 1
 
 

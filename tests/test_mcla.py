@@ -200,7 +200,7 @@ def test_one_clustering_comes_back(partitioner):
 @pytest.mark.parametrize("partitioner", PARTITIONERS)
 def test_more_clusters_than_base_clusters_warns(partitioner):
     labels = np.repeat([0, 1, 2], 4)[:, None]
-    with pytest.warns(UserWarning, match="found 3 clusters instead of n_clusters=5"):
+    with pytest.warns(UserWarning, match="formed 3 of n_clusters=5 clusters"):
         found = consensus(labels, 5, "mcla", partitioner=partitioner, random_state=0)
     assert found.tolist() == [0] * 4 + [1] * 4 + [2] * 4
 

@@ -228,7 +228,7 @@ def test_more_clusters_than_base_clusters():
 
 def test_more_clusters_than_distinct_rows_warns():
     labels = np.repeat([[0, 0], [0, 1], [1, 1]], 4, axis=0)
-    with pytest.warns(UserWarning, match="found 3 clusters instead of n_clusters=5"):
+    with pytest.warns(UserWarning, match="formed 3 of n_clusters=5 clusters"):
         found = consensus(labels, 5, "ptgp", random_state=0)
     assert found.tolist() == [0] * 4 + [1] * 4 + [2] * 4
 

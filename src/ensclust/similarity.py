@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
-_MAX_DOUBLED = 256  # more steps are summed faster in closed form
+_MAX_DOUBLED = 32  # more steps are summed faster in closed form
 
 
 def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
@@ -81,8 +81,8 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
     -----
     The trajectory of a node is its row of P, P^2, ..., P^t side by side. Their Gram
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
-    products of n x n matrices for t = 20 and 14 for t = 64 instead of 2 t; beyond 256
-    steps in closed form from one eigendecomposition, whatever t is. Doubling is kept
+    products of n x n matrices for t = 20 instead of 40; beyond 32 steps in closed form
+    from one eigendecomposition, about as long whatever t is. Doubling is kept
     where degrees differ by more than eight orders of magnitude, since it loses no
     digits. Memory about six such matrices.
 

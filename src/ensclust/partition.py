@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
 _MAX_ROUNDS = 21
+_SMALL = 1000  # nodes up to which one thread finds eigenvectors
 _MAX_WORK = 5e8  # starts times n k^2: some seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
@@ -254,12 +256,15 @@ def ncut_embedding(
     """
     root = np.sqrt(degree)
     n = len(graph)
-    eigenvalues, vectors = linalg.eigh(
-        graph / root[:, None] / root,
-        subset_by_index=[n - k, n - 1],
-        overwrite_a=True,
-        check_finite=False,
-    )
+    # On small matrices threads wait for each other longer than they work.
+    threads = _parallel.one_blas_thread() if n < _SMALL else nullcontext()
+    with threads:
+        eigenvalues, vectors = linalg.eigh(
+            graph / root[:, None] / root,
+            subset_by_index=[n - k, n - 1],
+            overwrite_a=True,
+            check_finite=False,
+        )
     vectors = vectors[:, ::-1] / root[:, None]
     vectors *= np.sqrt(n) / np.linalg.norm(vectors, axis=0)
     return eigenvalues[::-1], vectors

@@ -20,6 +20,15 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("ENSCLUST_SHARED", ROOT.parent / "shared"))
 
 
+def pytest_configure():
+    """Drop compiled kernels older than any kernel: Numba sees only its own file."""
+    kernels = ROOT / "src" / "ensclust" / "_kernels"
+    newest = max(path.stat().st_mtime for path in kernels.glob("*.py"))
+    for index in kernels.glob("__pycache__/*.nb[ic]"):
+        if index.stat().st_mtime < newest:
+            index.unlink(missing_ok=True)
+
+
 @pytest.fixture
 def golden():
     """Load an output of a published code, or skip."""

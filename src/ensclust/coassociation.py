@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,11 @@ class CoAssociation:
         return self.ensemble.n_objects, self.ensemble.n_objects
 
     @property
+    def n_terms(self) -> int:
+        """Number of similarities of base clusters that make up one of two objects."""
+        return self.ensemble.n_clusterings ** (2 if self.pairs == "all" else 1)
+
+    @property
     def codes(self) -> np.ndarray:
         """Label rows of the leaves, (L, M) unsigned; n_m where not clustered."""
         codes = self.ensemble.fragment_codes()
@@ -131,9 +137,9 @@ class CoAssociation:
         # The kernel writes one triangle: put the wanted fragment first.
         codes = self.codes
         order = np.concatenate([[f], np.arange(len(codes))])
-        out = np.empty((len(order), 1))
-        self._lift(codes[order], self._similarity(), out, spans=[(0, 1)])
-        row = out[1:, 0][leaves.inverse]
+        out = np.empty((1, len(order)))
+        self._lift(codes[order], out, [(0, 1)])
+        row = out[0, 1:][leaves.inverse]
         if self.pairs == "all":
             row[i] = 1.0
         return row
@@ -152,46 +158,100 @@ class CoAssociation:
                 "average linkage, which need no matrix, or raise max_memory."
             )
             raise MemoryError(msg)
-        square = self._square(self._similarity(), np.float64)
+        square = self._square(np.float64)
         inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
         if self.pairs == "all":
             np.fill_diagonal(matrix, 1.0)
         return matrix
 
-    def pair_sums(
-        self, dtype: npt.DTypeLike, *, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """Return (L, L) integers: clusterings that agree, over all pairs of objects.
+    def closest(
+        self, entries: np.ndarray, *, n_jobs: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the most similar other leaf of each, lowest first, and how similar.
 
-        An entry sums, over the pairs of objects of two leaves, the clusterings that
+        For complete labels and at least two leaves; ``entries`` are contributions, and
+        similarities are in their unit. L^2 M / 2 look-ups, no matrix.
+        """
+        codes = self.codes
+        n = len(codes)
+        tasks = []
+        # Later rows have fewer left to be compared with: spans of equal area.
+        share = np.linspace(0, 1, 2 * _parallel.thread_count(n_jobs) + 1)
+        edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
+        shared = (codes, self.ensemble.offsets, entries)
+        for i0, i1 in pairwise(edges):
+            near = np.zeros(n, np.int64)
+            near[0] = 1  # the lowest other, should all similarities be 0
+            found = (near, np.zeros(n, np.uint32))
+            tasks.append((*shared, self.pairs == "all", *found, i0, i1))
+        _parallel.run(_kernels.pairing.closest, tasks, n_jobs=n_jobs)
+        best = np.max([task[-3] for task in tasks], axis=0)
+        near = np.full(n, n)
+        for *_, place, value, _, _ in tasks:
+            np.minimum(near, np.where(value == best, place, n), out=near)
+        return near, best
+
+    def pair_sums(
+        self,
+        dtype: npt.DTypeLike,
+        regions: np.ndarray | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """Return (R, R) integers: clusterings that agree, over all pairs of objects.
+
+        An entry sums, over the pairs of objects of two regions, the clusterings that
         put the two together. For the identity similarity. The caller answers for
         memory and overflow.
         """
         identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
-        weight: np.ndarray = self.leaves.counts.astype(dtype)
-        return self._square(identity, dtype, weight=weight, n_jobs=n_jobs)
+        kind = _kernels.square.PAIR_SUMS
+        return self._between(regions, identity, kind, n_jobs)
 
-    def fixed_point(self, *, n_jobs: int | None = None) -> tuple[np.ndarray, float]:
-        """Return the (L, L) similarities of leaves as uint32, and their unit.
+    def fixed_point(
+        self,
+        regions: np.ndarray | None = None,
+        kind: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[np.ndarray, float]:
+        """Return the (R, R) similarities of regions as uint32, and their unit.
 
-        The diagonal is the value between two objects of a leaf. Finer than float32
-        in the same space: similarity = entry * unit to 1e-8. The caller answers for
-        memory.
+        Parameters
+        ----------
+        regions : ndarray of shape (L,) or None
+            The region of each leaf, numbered from 0, of one leaf or two; None is each
+            leaf its own. Ignored with missing labels.
+        kind : int
+            How similarities of leaves become one of regions, see _kernels.square.
+
+        Notes
+        -----
+        The diagonal holds no similarity of use. Finer than float32 in the same space:
+        similarity = entry * unit to 1e-8. The caller answers for memory.
         """
-        S = self._similarity()
-        n_terms = self.ensemble.n_clusterings
-        largest = float(S.max(initial=0)) or 1.0
-        if self.pairs == "all":
-            n_terms **= 2
-            largest *= self.decay
-        unit = largest / (2**32 - 1 - n_terms)  # room for every term to be rounded up
         if self.ensemble.has_missing:
-            return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
-        S = S * self.decay if self.pairs == "all" else S
-        entries = np.rint(S / (unit * n_terms)).astype(np.uint32)
-        weight = np.ones(len(self.leaves.counts), np.uint32)
-        return self._square(entries, np.uint32, weight=weight, n_jobs=n_jobs), unit
+            most = float(self._similarity().max(initial=0)) or 1.0
+            unit = most * self.decay / (2**31 - 1)
+            return self._square(np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
+        entries, unit = self.contributions()
+        return self._between(regions, entries, kind, n_jobs), unit
+
+    def contributions(self, largest: int = 2**31 - 1) -> tuple[np.ndarray, float]:
+        """Return what two base clusters add to a similarity, (Nc, Nc) uint32, and unit.
+
+        The sum over the clusterings (``pairs="all"``: over their pairs) times the unit
+        is the similarity of two objects; no sum exceeds ``largest``.
+        """
+        decay = self.decay if self.pairs == "all" else 1.0
+        S, n_terms = self._similarity(), self.n_terms
+        scale = 1.0  # the identity is exact
+        if self.similarity is not None:
+            most = float(S.max(initial=0)) or 1.0
+            # Every term may be rounded up by a half.
+            scale = max(largest - n_terms, n_terms) / (most * n_terms)
+        return np.rint(S * scale).astype(np.uint32), decay / (scale * n_terms)
 
     def within(self) -> np.ndarray:
         """Return the similarity of two objects of the same leaf, (L,); at most 1."""
@@ -225,33 +285,48 @@ class CoAssociation:
             return np.eye(self.ensemble.n_base_clusters)
         return self.similarity
 
-    def _square(self, S, dtype, *, weight=None, factor=1.0, n_jobs=None) -> np.ndarray:
+    def _square(self, dtype, *, factor=1.0, n_jobs=None) -> np.ndarray:
+        """Return the (L, L) similarities of leaves times a factor."""
         codes = self.codes
-        n = len(codes)
-        square = np.empty((n, n), dtype)
-        spans = [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
-        self._lift(
-            codes, S, square, spans=spans, weight=weight, factor=factor, n_jobs=n_jobs
-        )
-        tasks = [(square, a, b) for a, b in reversed(spans)]
-        _parallel.run(_kernels.lifting.mirror, tasks, n_jobs=n_jobs)
-        return square
+        square = np.empty((len(codes), len(codes)), dtype)
+        self._lift(codes, square, _spans(len(codes)), factor=factor, n_jobs=n_jobs)
+        return _mirrored(square, n_jobs)
 
-    def _lift(self, codes, S, out, *, spans, weight=None, factor=1.0, n_jobs=1):
-        """Run the kernel: sums times weights where given, else means or products."""
-        lifting = _kernels.lifting
+    def _lift(self, codes, out, spans, *, factor=1.0, n_jobs=1) -> None:
         all_pairs = self.pairs == "all"
-        mode = lifting.PRODUCTS if all_pairs else lifting.MEANS
-        if weight is not None:
-            mode = lifting.SUMS
-        else:
-            weight = np.zeros(0, out.dtype)
         present = (codes < self.ensemble.cluster_counts).sum(axis=1)
-        shared = (codes, self.ensemble.offsets, S, all_pairs, present, weight, mode)
         factor *= self.decay if all_pairs else 1.0
+        shared = (codes, self.ensemble.offsets, self._similarity(), all_pairs, present)
         tasks = [(*shared, factor, out, a, b) for a, b in spans]
-        _parallel.run(lifting.lift, tasks, n_jobs=n_jobs)
+        _parallel.run(_kernels.lifting.lift, tasks, n_jobs=n_jobs)
+
+    def _between(self, regions, entries, kind, n_jobs) -> np.ndarray:
+        """Return the (R, R) similarities of regions in the type of ``entries``."""
+        codes, weight = self.codes, self.leaves.counts.astype(np.int64)
+        edge = np.arange(len(codes) + 1)
+        if regions is not None:
+            order = np.argsort(regions, kind="stable")
+            codes, weight = codes[order], weight[order]
+            edge = np.concatenate([[0], np.cumsum(np.bincount(regions))])
+        n = len(edge) - 1
+        share = weight[edge[:-1]] / np.add.reduceat(weight, edge[:-1])
+        square = np.empty((n, n), entries.dtype)
+        shared = (codes, self.ensemble.offsets, entries, self.pairs == "all")
+        tasks = [(*shared, weight, edge, share, kind, square, a, b) for a, b in _spans(n)]
+        _parallel.run(_kernels.pairing.gather, tasks, n_jobs=n_jobs)
+        return _mirrored(square, n_jobs)
 
     def __repr__(self) -> str:
         kind = "identity" if self.similarity is None else "lifted"
         return f"CoAssociation(shape={self.shape}, similarity={kind})"
+
+
+def _spans(n: int) -> list[tuple[int, int]]:
+    return [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
+
+
+def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Copy the upper triangle to the lower, in place."""
+    tasks = [(square, a, b) for a, b in reversed(_spans(len(square)))]
+    _parallel.run(_kernels.lifting.mirror, tasks, n_jobs=n_jobs)
+    return square

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LINKAGES = ("average", "single", "complete")
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
-_MAX_SCALE_BITS = 30  # fixed point of similarities in label space
+_EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
 _SMALL = 2**20  # entries looked at below which waking a second thread costs more
 
 
@@ -96,7 +96,10 @@ def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
 class _Engine(Protocol):
     """What finds nearest neighbours and merges regions."""
 
-    unit: float  # similarity = what ``nearest`` writes to ``best`` times this
+    unit: float  # similarity = what is written to ``best`` times this
+
+    def survey(self, near: np.ndarray, best: np.ndarray) -> None:
+        """Write the nearest neighbour of every leaf, and how near it is."""
 
     def nearest(self, queue: np.ndarray, near: np.ndarray, best: np.ndarray) -> None:
         """Write the nearest neighbour of every queued region, and how near it is."""
@@ -113,7 +116,12 @@ def _agglomerate(engine: _Engine, n: int) -> tuple[np.ndarray, np.ndarray]:
     alive, queued = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     queue = np.empty(_CHAINS, np.int64)
     merged, similarity = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    state = (near, best, asked, born, alive, merged, similarity)
     n_merged = first = 0
+    if n > 1:
+        engine.survey(near, best)
+        n_merged = chain.reciprocal(np.arange(n), *state, n_merged)
+        engine.join(merged[:n_merged])
     while n_merged < n - 1:
         first += int(np.argmax(alive[first:]))
         length = chain.plan(near, asked, born, alive, queued, queue, first)
@@ -123,47 +131,81 @@ def _agglomerate(engine: _Engine, n: int) -> tuple[np.ndarray, np.ndarray]:
                 "merges: the similarity is not symmetric. Please report this ensemble."
             )
             raise RuntimeError(msg)
-        tips = queue[:length]
+        tips, before = queue[:length], n_merged
         engine.nearest(tips, near, best)
-        before, n_merged = (
-            n_merged,
-            chain.reciprocal(
-                tips, near, best, asked, born, alive, merged, similarity, n_merged
-            ),
-        )
+        n_merged = chain.reciprocal(tips, *state, n_merged)
         engine.join(merged[before:n_merged])
     return merged, similarity
 
 
 class _Square:
-    """A matrix of all pairs of regions, packed whenever half of them are gone."""
+    """A matrix of all pairs of regions, packed whenever half of them are gone.
+
+    It is made after the first merges, where it takes half the space.
+    """
 
     def __init__(self, coassociation: CoAssociation, linkage, dtype, n_jobs):
-        self.n_jobs = n_jobs
+        self.coassociation = coassociation
+        self.dtype, self.n_jobs = dtype, n_jobs
         self.kind = LINKAGES.index(linkage)
         if coassociation.similarity is None and linkage == "average":
             self.kind = _kernels.square.PAIR_SUMS
-            square = coassociation.pair_sums(dtype, n_jobs=n_jobs)
-            self.unit = 1 / coassociation.ensemble.n_clusterings
+        self.entries, self.unit = coassociation.contributions()
+        self.square: np.ndarray = np.zeros(0)
+        self.now = 0
+
+    def survey(self, near, best):
+        n = len(near)
+        if self.coassociation.ensemble.has_missing:
+            self._make(np.arange(n))
+            self.nearest(np.arange(n), near, best)
         else:
-            square, self.unit = coassociation.fixed_point(n_jobs=n_jobs)
+            near[:], best[:] = self.coassociation.closest(
+                self.entries, n_jobs=self.n_jobs
+            )
+
+    def _make(self, region):
+        """Make the matrix; ``region`` is the lowest leaf of each leaf's region."""
+        self.slot, regions = np.unique(region, return_inverse=True)
+        if self.kind == _kernels.square.PAIR_SUMS:
+            square = self.coassociation.pair_sums(
+                self.dtype, regions, n_jobs=self.n_jobs
+            )
+        else:
+            square, self.unit = self.coassociation.fixed_point(
+                regions, self.kind, n_jobs=self.n_jobs
+            )
         self.square = square.reshape(-1)
-        self.size = coassociation.leaves.counts.astype(np.int64)
-        n = len(self.size)
-        self.slot, self.place = np.arange(n), np.arange(n)
-        self.born, self.updated = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.made, self.now = np.zeros(n, np.int64), 0
+        counts = self.coassociation.leaves.counts
+        n, n_leaves = len(square), len(counts)
+        self.size = np.bincount(regions, counts).astype(np.int64)
+        self.place = np.full(n_leaves, n)
+        self.place[self.slot] = np.arange(n)
+        self.born, self.updated = np.zeros(n, np.int64), np.full(n, self.now)
+        self.made = np.zeros(n_leaves, np.int64)
+        self._count()
+
+    def _count(self):
+        self.alive = np.where(self.size > 0, np.uint32(2**32 - 1), np.uint32(0))
+        self.mass = np.where(self.size > 0, self.size, np.inf)
 
     def nearest(self, queue, near, best):
-        state = (self.slot, self.place, self.size, self.born, self.updated, self.made)
+        state = (self.slot, self.place, self.alive, self.mass)
+        times = (self.born, self.updated, self.made, self.now)
         threads = self.n_jobs if len(self.size) * len(queue) > _SMALL else 1
         tasks = [
-            (self.square, *state, self.now, self.kind, queue, near, best, a, b)
+            (self.square, *state, *times, self.kind, queue, near, best, a, b)
             for a, b in _parallel.blocks(len(queue), _parallel.thread_count(threads))
         ]
         _parallel.run(_kernels.square.scan, tasks, n_jobs=threads)
 
     def join(self, merged):
+        if not len(self.square):
+            region = np.arange(len(self.coassociation.leaves.counts))
+            region[merged[:, 1]] = merged[:, 0]
+            self.now = len(merged)
+            self._make(region)
+            return
         state = (self.size, self.born, self.updated)
         self.now = _kernels.square.join(
             self.square, self.place, *state, self.made, self.now, self.kind, merged
@@ -172,6 +214,7 @@ class _Square:
             n = _kernels.square.pack(self.square, self.slot, self.place, *state)
             self.square, self.slot = self.square[: n**2], self.slot[:n]
             self.size, self.born, self.updated = (array[:n] for array in state)
+        self._count()
 
 
 class _LabelSpace:
@@ -179,8 +222,7 @@ class _LabelSpace:
 
     def __init__(self, coassociation: CoAssociation, n_jobs):
         ensemble = coassociation.ensemble
-        n_clusterings = ensemble.n_clusterings
-        self.n_jobs = n_jobs
+        self.coassociation, self.n_jobs = coassociation, n_jobs
         self.codes = coassociation.codes
         self.start = ensemble.offsets
         self.all_pairs = coassociation.pairs == "all"
@@ -192,21 +234,28 @@ class _LabelSpace:
         present = is_present * self.weight[:, None].astype(np.float64)
         self.size = self.weight.astype(np.float64)
         self.present: np.ndarray = np.zeros((0, 0))
-        self.unit = 1.0 / n_clusterings
         if self.all_pairs:
             self.size = present.sum(axis=1)
-            self.unit = coassociation.decay
         elif ensemble.has_missing:
-            self.present, self.unit = present, 1.0
-        self.similarity = np.zeros((0, 0), np.int64)
-        if coassociation.similarity is not None:
-            n_terms = n_clusterings ** (2 if self.all_pairs else 1)
-            bits = _scale_bits(ensemble.n_objects, n_terms)
-            scaled = np.ldexp(coassociation.similarity, bits)
-            self.similarity = np.rint(scaled).astype(np.int64)
-            self.unit = np.ldexp(self.unit, -bits)
+            self.present = present
+        largest = _largest(ensemble.n_objects)
+        self.entries, self.unit = coassociation.contributions(largest)
+        if self.all_pairs or ensemble.has_missing:  # means, where others are sums
+            self.unit *= coassociation.n_terms
+        self.similarity = self.entries.astype(np.int64)
+        if coassociation.similarity is None:
+            self.similarity = np.zeros((0, 0), np.int64)
         self.widest = int(ensemble.cluster_counts.max()) + 1
         self.scratch: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def survey(self, near, best):
+        heaviest = int(self.weight.max())
+        if self.coassociation.ensemble.has_missing or heaviest > _EXACT_WEIGHT:
+            self.nearest(np.arange(len(near)), near, best)
+            return
+        near[:], total = self.coassociation.closest(self.entries, n_jobs=self.n_jobs)
+        pairs = self.weight * self.weight[near]
+        best[:] = total * pairs / (self.size * self.size[near])
 
     def nearest(self, queue, near, best):
         threads = self.n_jobs if self.codes.size * len(queue) > _SMALL else 1
@@ -235,10 +284,9 @@ class _LabelSpace:
         )
 
 
-def _scale_bits(n_objects: int, n_terms: int) -> int:
-    """Return the bits of a fixed point that no sum over pairs of objects overflows."""
-    most = max(1, n_objects**2 * n_terms // 4)
-    return min(_MAX_SCALE_BITS, 62 - most.bit_length())
+def _largest(n_objects: int) -> int:
+    """Return the largest similarity whose sum over pairs of objects fits int64."""
+    return min(2**31 - 1, (2**63 - 1) // max(1, n_objects**2 // 4))
 
 
 def _dendrogram(coassociation, merged, similarity) -> Dendrogram:

@@ -14,6 +14,7 @@ _MODULES = (
     "labelspace",
     "lifting",
     "onehot",
+    "pairing",
     "square",
     "voting",
     "walks",

@@ -15,30 +15,47 @@ def count_pairs(
 ):
     """Add ``|C_i ∩ C_j|`` for the clusters of the given pairs of columns.
 
-    Pairs touch disjoint blocks of ``overlap``, so threads may share it. One table is
+    Pairs touch disjoint blocks of ``overlap``, so threads may share it. A table is
     counted in uint32: N < 2^32.
     """
-    n_rows = codes.shape[1]
+    bytes_table = np.zeros((256, 256), np.uint32)
     for b in range(first.shape[0]):
         m, q = first[b], second[b]
         k_m = start[m + 1] - start[m]
         k_q = start[q + 1] - start[q]
-        width = k_q + 1
-        # Two tables take turns, so that equal neighbouring rows do not wait for
-        # each other's store.
-        even = np.zeros((k_m + 1) * width, np.uint32)
-        odd = np.zeros((k_m + 1) * width, np.uint32)
-        for i in range(0, n_rows - 1, 2):
-            row = min(np.int64(codes[m, i]), k_m)
-            even[row * width + min(np.int64(codes[q, i]), k_q)] += 1
-            row = min(np.int64(codes[m, i + 1]), k_m)
-            odd[row * width + min(np.int64(codes[q, i + 1]), k_q)] += 1
-        if n_rows % 2:
-            row = min(np.int64(codes[m, n_rows - 1]), k_m)
-            even[row * width + min(np.int64(codes[q, n_rows - 1]), k_q)] += 1
+        if codes.itemsize == 1:
+            table = bytes_table
+            count_bytes(codes[m], codes[q], table.reshape(-1))
+        else:
+            table = count_any(codes[m], codes[q], k_m, k_q)
         for a in range(k_m):
             for c in range(k_q):
-                cell = a * width + c
-                count = np.int64(even[cell]) + np.int64(odd[cell])
+                count = np.int64(table[a, c])
                 overlap[start[m] + a, start[q] + c] += count
                 overlap[start[q] + c, start[m] + a] += count
+
+
+@jit
+def count_bytes(left, right, table):
+    """Count pairs of labels below 256 without a multiplication or a bound to check.
+
+    Only the cells that occur are touched, so that the table stays in cache.
+    """
+    one = np.uint32(1)
+    table[:] = 0
+    for i in range(left.shape[0]):
+        table[(np.uint16(left[i]) << np.uint16(8)) | np.uint16(right[i])] += one
+
+
+@jit
+def count_any(left, right, k_left, k_right):
+    """Count pairs of labels; those that mean "not clustered" go to a last row, column.
+
+    Two tables take turns, so that equal neighbouring rows do not wait for each other's
+    store.
+    """
+    tables = np.zeros((2, k_left + 1, k_right + 1), np.uint32)
+    for i in range(left.shape[0]):
+        a = min(np.int64(left[i]), k_left)
+        tables[i % 2, a, min(np.int64(right[i]), k_right)] += 1
+    return tables[0] + tables[1]

@@ -7,8 +7,9 @@ bit. Bound: N^2 M scale / 4 < 2^63; the caller chooses the scale.
 import numpy as np
 
 from ensclust._kernels._jit import jit
+from ensclust._kernels.lifting import add_up
 
-LANES = 16  # regions whose tables lie side by side, so that one look-up serves all
+LANES = 32  # regions whose tables lie side by side, so that one look-up serves all
 
 
 @jit
@@ -31,7 +32,7 @@ def nearest(
     q1,
 ):
     """Find the nearest neighbour of regions queue[q0..q1-1]."""
-    n, n_clusterings = codes.shape
+    n = codes.shape[0]
     total = np.zeros(LANES, np.int64)
     for first in range(q0, q1, LANES):
         lanes = min(LANES, q1 - first)
@@ -40,11 +41,7 @@ def nearest(
         )
         sums[:] = 0
         for j in range(n):
-            total[:] = 0
-            for m in range(n_clusterings):
-                c = codes[j, m]
-                for r in range(LANES):
-                    total[r] += tables[m, c, r]
+            add_up(tables, codes, j, total)
             y, w = region[j], weight[j]
             for r in range(LANES):
                 sums[y, r] += total[r] * w

@@ -4,10 +4,7 @@ import numpy as np
 
 from ensclust._kernels._jit import jit
 
-# How a sum over clusterings becomes an entry.
-SUMS, MEANS, PRODUCTS = 0, 1, 2
-
-_LANES = 64  # objects whose tables lie side by side, so that one look-up serves all
+LANES = 64  # objects whose tables lie side by side, so that one look-up serves all
 _TILE = 64
 
 
@@ -15,50 +12,77 @@ _TILE = 64
 def lift(
     codes,  # IN (F, M) unsigned, label rows; code k_m means "not clustered"
     start,  # IN (M + 1,) int64, first global index of each clustering's clusters
-    S,  # IN (Nc, Nc), similarity of base clusters; its dtype is that of the sums
+    S,  # IN (Nc, Nc) float64, similarity of base clusters
     all_pairs,  # IN bool: sum over all pairs of clusterings, not equal ones only
     present,  # IN (F,) int64, number of clusterings that contain each object
-    weight,  # IN (F,) int64, factor of SUMS
-    mode,  # IN SUMS, MEANS or PRODUCTS
-    factor,  # IN float64, factor of MEANS and PRODUCTS
-    out,  # OUT (F, F), columns i0..i1-1 of the rows from i0 on
+    factor,  # IN float64
+    out,  # OUT (F, F), rows i0..i1-1 from column i0 on
     i0,
     i1,
 ):
     """Write the similarity of objects i0..i1-1 to all objects from i0 on.
 
-    SUMS multiplies the sum by both weights; MEANS divides it by the number of
-    clusterings that contain both objects, PRODUCTS by the product of the numbers that
-    contain each; 0 where that is 0.
+    An entry is ``factor`` times the mean over the clusterings that contain both
+    objects, or over all pairs of a clustering that contains the one and a clustering
+    that contains the other; 0 where there is none.
     """
     n, n_clusterings = codes.shape
     complete = present.min() == n_clusterings
-    widest = np.int64(0)
-    for m in range(n_clusterings):
-        widest = max(widest, start[m + 1] - start[m])
-    tables = np.zeros((n_clusterings, widest + 1, _LANES), S.dtype)
-    total = np.zeros(_LANES, S.dtype)
-    for first in range(i0, i1, _LANES):
-        lanes = min(_LANES, i1 - first)
+    tables, total = scratch(start, S.dtype)
+    for first in range(i0, i1, LANES):
+        lanes = min(LANES, i1 - first)
         fill_tables(codes, start, S, all_pairs, tables, first, lanes)
         for j in range(first, n):
-            total[:] = 0
-            for m in range(n_clusterings):
-                c = codes[j, m]
-                for r in range(_LANES):
-                    total[r] += tables[m, c, r]
+            add_up(tables, codes, j, total)
             for r in range(lanes):
                 i = first + r
-                if mode == SUMS:
-                    out[j, i] = total[r] * weight[i] * weight[j]
-                    continue
-                if mode == PRODUCTS:
+                if all_pairs:
                     pairs = present[i] * present[j]
                 elif complete:
                     pairs = n_clusterings
                 else:
                     pairs = count_both(codes, start, i, j)
-                out[j, i] = total[r] / pairs * factor if pairs > 0 else 0.0
+                out[i, j] = total[r] / pairs * factor if pairs > 0 else 0.0
+
+
+@jit
+def scratch(start, dtype):
+    """Return room for the tables and the sums of LANES objects."""
+    widest = np.int64(0)
+    for m in range(start.shape[0] - 1):
+        widest = max(widest, start[m + 1] - start[m])
+    tables = np.zeros((start.shape[0] - 1, widest + 1, LANES), dtype)
+    return tables, np.zeros(LANES, dtype)
+
+
+@jit
+def add_up(
+    tables,  # IN (M, widest + 1, lanes)
+    codes,  # IN (F, M)
+    j,
+    total,  # OUT (lanes,)
+):
+    """Sum what the labels of row j contribute to each lane.
+
+    Four tables at a time: sums that go through memory once per table take twice as
+    long.
+    """
+    n_clusterings = codes.shape[1]
+    whole = n_clusterings - n_clusterings % 4
+    total[:] = 0
+    for m in range(0, whole, 4):
+        a, b, c, d = codes[j, m], codes[j, m + 1], codes[j, m + 2], codes[j, m + 3]
+        for r in range(total.shape[0]):
+            total[r] += (
+                tables[m, a, r]
+                + tables[m + 1, b, r]
+                + tables[m + 2, c, r]
+                + tables[m + 3, d, r]
+            )
+    for m in range(whole, n_clusterings):
+        a = codes[j, m]
+        for r in range(total.shape[0]):
+            total[r] += tables[m, a, r]
 
 
 @jit
@@ -97,14 +121,14 @@ def fill_tables(
 
 @jit
 def mirror(
-    square,  # INOUT (F, F), lower triangle valid
+    square,  # INOUT (F, F), upper triangle valid
     i0,
     i1,
 ):
-    """Copy the lower triangle of rows i0..i1-1 to the upper, tile by tile."""
+    """Write the lower triangle of rows i0..i1-1 from the upper, tile by tile."""
     for first in range(i0, i1, _TILE):
         last = min(first + _TILE, i1)
         for left in range(0, last, _TILE):
             for i in range(first, last):
                 for j in range(left, min(left + _TILE, i)):
-                    square[j, i] = square[i, j]
+                    square[i, j] = square[j, i]

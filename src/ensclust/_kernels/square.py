@@ -18,7 +18,8 @@ def scan(
     square,  # INOUT (width * width,) similarities, or pair sums
     slot,  # IN (width,) int64, region of each row, ascending
     place,  # IN (R,) int64, row of each region
-    size,  # IN (width,) int64, objects of each row's region, 0 = gone
+    alive,  # IN (width,) uint32, all bits set where the row's region lives, else none
+    mass,  # IN (width,) float64, objects of the row's region, infinite if it is gone
     born,  # IN (width,) int64, merge that made the region, 0 = none, or gone
     updated,  # INOUT (width,) int64, merges that the row knows of
     made,  # IN (R,) int64, region that each merge made
@@ -34,15 +35,15 @@ def scan(
 
     Threads may share the matrix: of two rows at most one is behind the other.
     """
-    width = size.shape[0]
+    width = alive.shape[0]
     for q in range(q0, q1):
         x = place[queue[q]]
         update(square, x, place, born, updated, made, now)
         row = square[x * width : (x + 1) * width]
         if kind == PAIR_SUMS:
-            y, most = largest_mean(row, size, x)
+            y, most = largest_mean(row, mass, x)
         else:
-            y, most = largest(row, size, x)
+            y, most = largest(row, alive, x)
         near[queue[q]], best[queue[q]] = slot[y], most
 
 
@@ -67,41 +68,52 @@ def update(square, x, place, born, updated, made, now):
 
 
 @jit
-def largest(row, size, x):
-    """Return the first living entry but x that is largest, and its value."""
-    most = max(largest_of(row[:x], size[:x]), largest_of(row[x + 1 :], size[x + 1 :]))
+def largest(row, alive, x):
+    """Return the first alive entry but x that is largest, and its value."""
+    most = max(largest_of(row[:x], alive[:x]), largest_of(row[x + 1 :], alive[x + 1 :]))
     y = 0
-    while row[y] != most or size[y] == 0 or y == x:
+    while row[y] != most or alive[y] == 0 or y == x:
         y += 1
     return y, np.float64(most)
 
 
 @jit
-def largest_of(row, size):
-    """Return the largest living entry, 0 if there is none: branchless, so it flies."""
+def largest_of(row, alive):
+    """Return the largest alive entry, 0 if there is none: branchless, so it flies."""
     most = np.uint32(0)
     for z in range(row.shape[0]):
-        most = max(most, np.uint32(row[z] * (size[z] > 0)))
+        most = max(most, np.uint32(row[z]) & alive[z])
     return most
 
 
 @jit
-def largest_mean(row, size, x):
+def largest_mean(row, mass, x):
     """Return the first living entry but x with the largest mean, and that mean."""
-    y, most = -1, -1.0
-    for z in range(row.shape[0]):
-        if size[z] > 0 and z != x:
-            s = np.float64(row[z]) / np.float64(size[x] * size[z])
-            if s > most:
-                y, most = z, s
+    size = mass[x]
+    most = max(
+        largest_mean_of(row[:x], mass[:x], size),
+        largest_mean_of(row[x + 1 :], mass[x + 1 :], size),
+    )
+    y = 0
+    while row[y] / (size * mass[y]) != most or mass[y] == np.inf or y == x:
+        y += 1
     return y, most
+
+
+@jit
+def largest_mean_of(row, mass, size):
+    """Return the largest mean of a living entry, 0 if there is none."""
+    most = 0.0
+    for z in range(row.shape[0]):
+        most = max(most, row[z] / (size * mass[z]))
+    return most
 
 
 @jit
 def join(
     square,  # INOUT (width * width,)
     place,  # IN (R,) int64
-    size,  # INOUT (width,) int64
+    size,  # INOUT (width,) int64, objects of each row's region, 0 = gone
     born,  # INOUT (width,) int64
     updated,  # INOUT (width,) int64
     made,  # INOUT (R,) int64
@@ -146,9 +158,13 @@ def combine(row, other, size_a, size_b, kind):
     else:
         share = np.float64(size_a) / np.float64(size_a + size_b)
         for z in range(width):
-            s, t = row[z], other[z]
-            mean = share * np.float64(s) + (1.0 - share) * np.float64(t)
-            row[z] = min(max(s, t), np.int64(mean + 0.5))  # rounded, never above both
+            row[z] = mean(np.int32(row[z]), np.int32(other[z]), share)
+
+
+@jit
+def mean(s, t, share):
+    """Return the weighted mean of two entries below 2^31, rounded."""
+    return np.int32(share * s + (1.0 - share) * t + 0.5)
 
 
 @jit

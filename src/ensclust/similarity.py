@@ -7,6 +7,7 @@ trajectories (eq. 9). Everything here is of size Nc, the number of base clusters
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -361,11 +362,11 @@ def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarr
     for s in range(2, int(bits[:3], 2) + 1):
         powers.append(powers[-1] @ A if s % 2 else _square(powers[s // 2 - 1]))
     total = sum(_square(power * root) for power in powers)
-    first, power = _square(A * root), powers[-1]
+    power = powers[-1]
     for place, bit in enumerate(bits[3:], start=4):
-        total += power @ total @ power
+        total += _symmetric_product(power @ total, power)
         if bit == "1":
-            total = first + A @ total @ A
+            total = _square(A * root) + _symmetric_product(A @ total, A)
         if place < len(bits):
             power = _square(power) @ A if bit == "1" else _square(power)
     total /= root[:, None]
@@ -376,3 +377,13 @@ def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarr
 def _square(A: np.ndarray) -> np.ndarray:
     """Return A A^T; BLAS works out one triangle only."""
     return A @ A.T
+
+
+def _symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return A B, known to be symmetric, from its blocks on and above the diagonal."""
+    product = np.empty_like(A)
+    edges = np.linspace(0, len(A), 5).astype(int)
+    for i, j in pairwise(edges):
+        np.matmul(A[i:j], B[:, i:], out=product[i:j, i:])
+        product[j:, i:j] = product[i:j, j:].T
+    return product

@@ -312,7 +312,9 @@ class CoAssociation:
         share = weight[edge[:-1]] / np.add.reduceat(weight, edge[:-1])
         square = np.empty((n, n), entries.dtype)
         shared = (codes, self.ensemble.offsets, entries, self.pairs == "all")
-        tasks = [(*shared, weight, edge, share, kind, square, a, b) for a, b in _spans(n)]
+        tasks = [
+            (*shared, weight, edge, share, kind, square, a, b) for a, b in _spans(n)
+        ]
         _parallel.run(_kernels.pairing.gather, tasks, n_jobs=n_jobs)
         return _mirrored(square, n_jobs)
 

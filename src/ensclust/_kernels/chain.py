@@ -84,3 +84,28 @@ def reciprocal(
             alive[b] = False
             born[a] = n_merged
     return n_merged
+
+
+@jit
+def settle(
+    merged,  # IN (R - 1, 2) int64, children before parents
+    similarity,  # INOUT (R - 1,) float64
+    last,  # INOUT (R,) float64, infinite at first
+):
+    """Lower the similarity of merges that rounding has lifted over a child's."""
+    for i in range(merged.shape[0]):
+        a, b = merged[i, 0], merged[i, 1]
+        similarity[i] = last[a] = min(similarity[i], last[a], last[b])
+
+
+@jit
+def number(
+    merges,  # INOUT (R - 1, 2) int64, regions in, nodes out: merge i makes node R + i
+    node,  # INOUT (R,) int64, 0, 1, ... at first
+):
+    """Replace regions by the nodes that they are by then, the lower first."""
+    n = node.shape[0]
+    for i in range(merges.shape[0]):
+        a, b = merges[i, 0], merges[i, 1]
+        merges[i, 0], merges[i, 1] = min(node[a], node[b]), max(node[a], node[b])
+        node[a] = n + i

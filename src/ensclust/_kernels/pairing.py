@@ -1,10 +1,12 @@
-"""The first merges, before there is a matrix: nearest leaves, then merged ones lifted."""
+"""The first merges, before there is a matrix: nearest leaves, merged ones lifted."""
 
 import numpy as np
 
 from ensclust._kernels._jit import jit
 from ensclust._kernels.lifting import LANES, add_up, fill_tables, scratch
 from ensclust._kernels.square import COMPLETE, PAIR_SUMS, SINGLE, combine, mean
+
+_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
 
 
 @jit
@@ -62,7 +64,7 @@ def gather(
 ):
     """Write the similarity of regions r0..r1-1 to all regions from r0 on."""
     tables, total = scratch(start, S.dtype)
-    other = np.zeros_like(total)
+    other, buffer = np.zeros_like(total), np.zeros((LANES, _BUFFER), S.dtype)
     first = r0
     while first < r1:
         last = first + 1
@@ -78,7 +80,11 @@ def gather(
                 add_up(tables, codes, c + 1, other)
                 weigh(other, weight, c + 1, lane0, lanes, kind)
                 combine(total, other, weight[c], weight[c + 1], kind)
-            fold(total, edge, share, kind, out[:, s], first, last)
+            at = (s - first) % _BUFFER
+            fold(total, edge, share, kind, buffer[:, at], first, last)
+            if at == _BUFFER - 1 or s == out.shape[0] - 1:
+                for y in range(first, last):
+                    out[y, s - at : s + 1] = buffer[y - first, : at + 1]
         first = last
 
 
@@ -101,10 +107,10 @@ def fold(total, edge, share, kind, out, first, last):
         a, b = edge[y], edge[y + 1] - 1
         s, t = total[a - lane0], total[b - lane0]
         if kind == PAIR_SUMS:
-            out[y] = s + t * (b - a)
+            out[y - first] = s + t * (b - a)
         elif kind == SINGLE:
-            out[y] = max(s, t)
+            out[y - first] = max(s, t)
         elif kind == COMPLETE:
-            out[y] = min(s, t)
+            out[y - first] = min(s, t)
         else:
-            out[y] = mean(np.int32(s), np.int32(t), share[y])
+            out[y - first] = mean(np.int32(s), np.int32(t), share[y])

@@ -1,0 +1,87 @@
+"""Fill the generated parts of README.md: ``python -m docs.make_readme``.
+
+A part stands between ``<!-- name: generated -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from benchmarks import report, table
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "README.md"
+REPRODUCTION = ROOT / "benchmarks" / "results" / "summary.json"
+SPEED = ROOT / "benchmarks" / "results" / "speed" / "measurements.jsonl"
+COLUMNS = ("nmi true-k", "nmi best-k", "ari true-k", "ari best-k")
+
+
+def render(text: str) -> str:
+    """Return the README with its parts brought up to date."""
+    for name, make in {"reproduction": reproduction, "speed": speed}.items():
+        part = rf"(<!-- {name}: generated -->\n).*?(<!-- end -->)"
+        text, found = re.subn(part, rf"\g<1>{make()}\g<2>", text, flags=re.DOTALL)
+        if not found:
+            msg = (
+                f"{TARGET.name} has no part <!-- {name}: generated --> ... <!-- end -->"
+            )
+            raise ValueError(msg)
+    return text
+
+
+def reproduction() -> str:
+    """Return how our results compare with the published ones."""
+    found = json.loads(REPRODUCTION.read_text())
+    cells, other = found["ecpcs"], found["ecpcs with nmi-max"]
+    averages = found["averages"]
+    asked = [column for column in COLUMNS if averages.get(column)]
+    rows = [
+        (
+            "method",
+            *(column.replace("nmi", "NMI").replace("ari", "ARI") for column in asked),
+        )
+    ]
+    for method in found["methods"]:
+        scores = [cell(averages[column], method) for column in asked]
+        rows.append((method, *scores))
+    return (
+        f"{found['n_runs']} runs on {len(found['datasets'])} of the paper's datasets; "
+        "average scores, in parentheses the paper's over the same datasets. Of the "
+        f"{cells['cells']} true-k cells of ECPCS-HC and ECPCS-MC {cells['inside']} are "
+        f"within the paper's spread, {len(cells['above'])} above, "
+        f"{len(cells['below'])} below ({other['inside']}, {len(other['above'])} and "
+        f"{len(other['below'])} with NMI as the paper seems to have divided it).\n\n"
+        f"{markdown(rows)}\n"
+    )
+
+
+def cell(average: dict, method: str) -> str:
+    """Return our score and the paper's, empty where we have none."""
+    if method not in average["score"]:
+        return ""
+    return f"{average['score'][method]:.2f} ({average['paper score'][method]:.2f})"
+
+
+def speed() -> str:
+    """Return the bars of the benchmark that have a rival."""
+    lines = [json.loads(line) for line in SPEED.read_text().splitlines()]
+    bars = report.tables(table.measurements("full"), lines)[0]
+    rows = [("work", "ensclust", "against", "", "ratio")]
+    for work, against, ours, theirs, ratio, _, _ in bars.rows:
+        if theirs and not against.startswith("methods:"):
+            rows.append((work, ours, against, theirs, ratio))
+    cores = lines[0]["cores"]
+    return f"{cores} cores, medians of three runs each.\n\n{markdown(rows)}\n"
+
+
+def markdown(rows: list[tuple[str, ...]]) -> str:
+    """Return a table, its first row the head."""
+    head, *body = rows
+    rule = ("---", *["---:"] * (len(head) - 1))
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *body))
+
+
+if __name__ == "__main__":
+    TARGET.write_text(render(TARGET.read_text()))

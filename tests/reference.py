@@ -118,3 +118,38 @@ def replay(dendrogram, numerator, denominator, linkage="average", tolerance=1e-6
         assert own >= largest - tolerance, (i, own, largest)
         assert abs(1 - own - dendrogram.heights[i]) <= tolerance, (i, own)
         groups[n_leaves + i] = np.concatenate([groups.pop(a), groups.pop(b)])
+
+
+def replay_by_sums(dendrogram, numerator, denominator, tolerance=1e-6):
+    """Do what ``replay`` does for average linkage, keeping sums over pairs of groups.
+
+    For a thousand objects and more; numerators and denominators are per pair of
+    objects.
+    """
+    pick = np.eye(dendrogram.n_leaves)[dendrogram.leaf_of_object]
+    above, below = pick.T @ numerator @ pick, pick.T @ denominator @ pick
+    values = ratio(above, below)
+    np.fill_diagonal(values, -1)
+    largest = values.max(axis=1)
+    place = list(range(dendrogram.n_leaves))  # row of each node
+    for i, (a, b) in enumerate(dendrogram.merges):
+        x, y = place[a], place[b]
+        own = values[x, y]
+        assert own >= largest.max() - tolerance, (i, own)
+        assert abs(1 - own - dendrogram.heights[i]) <= tolerance, (i, own)
+        others = np.flatnonzero(values[x] >= 0)
+        others = others[others != y]
+        for sums in (above, below):
+            sums[x] += sums[y]
+            sums[others, x] = sums[x, others]
+        before = np.maximum(values[others, x], values[others, y])
+        values[x], values[y], values[others, y] = -1, -1, -1
+        values[x, others] = values[others, x] = ratio(
+            above[x, others], below[x, others]
+        )
+        # A row has lost its largest only if that was one of the two.
+        lost = others[before >= largest[others]]
+        largest[others] = np.maximum(largest[others], values[others, x])
+        for z in (x, y, *lost):
+            largest[z] = values[z].max()
+        place.append(x)

@@ -6,7 +6,7 @@ import pytest
 from ensclust import CoAssociation, Ensemble, consensus, partition, similarity
 from ensclust.linkage import link
 from ensclust.metrics import ari
-from reference import lift, replay
+from reference import lift, replay, replay_by_sums
 
 SETS = ("tiny", "wine_z", "digits_raw")
 ENGINES = {"square": 2**31, "label space": 1}
@@ -123,6 +123,15 @@ def test_eac_is_valid_by_replay(golden, name, engine):
     ens = Ensemble(golden(f"eac_{name}")["labels"])
     tree = link(CoAssociation(ens), max_memory=ENGINES[engine])
     replay(tree, *lift(ens, np.eye(ens.n_base_clusters)))
+
+
+@every_set
+@every_engine
+def test_eac_is_valid_by_replay_of_sums(golden, name, engine):
+    ens = Ensemble(golden(f"eac_{name}")["labels"])
+    tree = link(CoAssociation(ens), max_memory=ENGINES[engine])
+    together = sum(np.equal.outer(column, column) for column in ens.labels.T)
+    replay_by_sums(tree, together, np.full_like(together, ens.n_clusterings))
 
 
 @every_set

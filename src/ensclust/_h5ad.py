@@ -108,9 +108,7 @@ def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) 
         obs = io.read_elem(file["obs"])
         for name, labels in columns.items():
             if len(labels) != len(obs):
-                msg = (
-                    f"{source} has {len(obs)} objects, there are {len(labels)} labels."
-                )
+                msg = f"{source} has {len(obs)} objects, but {len(labels)} labels came."
                 raise ValueError(msg)
             known = [str(i) for i in range(int(labels.max(initial=-1)) + 1)]
             obs[name] = pandas.Categorical.from_codes(labels, categories=known)

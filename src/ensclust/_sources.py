@@ -132,6 +132,12 @@ def open_parquet(path: Path) -> Source:
         msg = f"{path} cannot be read as Parquet: {error}"
         raise ValueError(msg) from error
     schema = file.schema_arrow
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            msg = (
+                f"{path} has {schema.names.count(name)} columns {name!r}. Rename them."
+            )
+            raise ValueError(msg)
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     index = [schema.names.index(name) for name in index if name in schema.names]
     if not index and schema.names[:1] == ["object"]:

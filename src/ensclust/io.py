@@ -89,7 +89,7 @@ def read_features(
 
     Notes
     -----
-    Memory is that of the values, the ids and one block of rows. Text takes about 0.3
+    Memory is that of the values, the ids and one block of rows. Text takes about 0.5
     microseconds a cell.
 
     Examples
@@ -138,7 +138,7 @@ def read_labels(
     Notes
     -----
     Memory is that of the values (one byte a label where they are below 128), the ids
-    and one block of rows. Text takes about 0.3 microseconds a cell.
+    and one block of rows. Text takes about 0.5 microseconds a cell.
 
     Examples
     --------

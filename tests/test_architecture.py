@@ -18,10 +18,12 @@ LAYERS = (
     ("_kernels",),
     ("_parallel", "_validation", "_encoding", "_progress"),
     ("ensemble", "metrics"),
+    ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
     ("onehot_kmeans", "microclusters", "generation", "datasets"),
     ("base",),
     ("_methods",),
+    ("comparison", "inspection", "_options"),
 )
 
 

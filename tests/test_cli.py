@@ -74,7 +74,7 @@ def test_version_is_that_of_the_package(run):
 def test_help_lists_the_commands(run, args):
     result = run(*args)
     assert result.exit_code == 0
-    for command in ("cluster", "consensus", "methods", "demo"):
+    for command in ("cluster", "consensus", "compare", "info", "methods", "demo"):
         assert f"\n  {command} " in result.stdout
 
 
@@ -91,8 +91,8 @@ def test_start_up_imports_nothing_heavy():
         ("--nosuch", "No such option"),
         ("cluster data.csv", "Missing option '-k'"),
         ("cluster -k 3", "Missing argument 'DATA'"),
-        ("cluster data.csv -k x", "'x' is not a valid integer."),
-        ("cluster data.csv -k 0", "0 is not in the range x>=1"),
+        ("cluster data.csv -k x", "'x' is not a positive integer or lifetime."),
+        ("cluster data.csv -k 0", "'0' is not a positive integer or lifetime."),
         ("cluster data.csv -k 3 extra", "extra argument (extra). See"),
         ("cluster data.csv -k 3 --n-clusterings 0", "0 is not in the range x>=1"),
         ("cluster data.csv -k 3 --base-k a", "such as 5,20"),
@@ -101,6 +101,9 @@ def test_start_up_imports_nothing_heavy():
         ("cluster data.csv -k 3 -p foo=1", "ecpcs-mc has no parameter 'foo' for -p"),
         ("cluster data.csv -k 3 -p n_jobs=2", "It takes steps."),
         ("consensus labels.csv -k 2,x", "'2,x' is not a positive integer"),
+        ("consensus labels.csv -k 3,3", "'3,3' names 3 more than once"),
+        ("compare labels.csv -k 2 -o -", "-o - is not possible here"),
+        ("info labels.csv --as text", "'text' is not one of 'labels', 'features'"),
         ("demo -o -", "-o - is not possible here"),
     ],
 )
@@ -330,7 +333,7 @@ def test_dash_reads_stdin(run):
 
 def test_output_of_one_run_is_input_of_the_next(run, labels):
     run("consensus", labels, "-k", "2,3", "-m", "ecpcs-hc", "-o", "two.csv")
-    args = ["--id-column", "object", "-m", "ecpcs-hc", "-q"]
+    args = ["-m", "ecpcs-hc", "-q"]  # the column "object" is known for what it is
     result = run("consensus", "two.csv", "-k", 2, *args)
     assert [line[-1] for line in result.stdout.splitlines()[1:]] == list("000111")
     assert result.stderr == ""

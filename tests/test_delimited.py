@@ -140,7 +140,7 @@ def test_line_number_counts_lines_inside_quotes(file):
         read_features(path)
 
 
-@pytest.mark.parametrize("value", ["foo", "", "nan", "inf", "-inf", "1_000", "1,5"])
+@pytest.mark.parametrize("value", ["foo", "nan", "inf", "-inf", "1_000", "1,5"])
 def test_feature_that_is_no_finite_number_is_named(file, value):
     path = file("data.csv", f'id,x\n1,2\n3,"{value}"\n')
     with pytest.raises(ValueError, match="finite number") as error:
@@ -206,8 +206,8 @@ def test_fraction_is_no_label(file):
 
 
 def test_column_of_ids_among_labels_is_warned_about(file):
-    path = file("labels.csv", "object,k2\n10,0\n11,0\n12,1\n13,1\n")
-    with pytest.warns(UserWarning, match="column 'object' gives each of the 4 objects"):
+    path = file("labels.csv", "cell,k2\n10,0\n11,0\n12,1\n13,1\n")
+    with pytest.warns(UserWarning, match="column 'cell' gives each of the 4 objects"):
         read_labels(path)
 
 
@@ -225,3 +225,52 @@ def test_text_labels_are_equal_where_their_trimmed_texts_are(tmp_path_factory, t
         value == values[texts.index(text)]
         for text, value in zip(texts, values, strict=True)
     )
+
+
+# --- what a message suggests
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas_are_refused_with_the_cure(file, delimiter):
+    path = file("data.csv", f"x{delimiter}y\n1,5{delimiter}2,5\n0,5{delimiter}3,0\n")
+    for read in (read_features, read_labels):
+        with pytest.raises(ValueError, match=r"line 2, column 'x'.*1.5, not 1,5"):
+            read(path)
+
+
+def test_commas_that_split_numbers_are_suspected(file):
+    with pytest.raises(ValueError, match=r"found 2 fields.*write points instead"):
+        read_features(file("data.csv", "x\n1,5\n2,5\n"))
+
+
+def test_names_with_commas_are_labels(file):
+    values = read_labels(file("labels.csv", "k;m\n1,a;0\n1,b;0\n1,a;1\n")).values
+    assert values[:, 0].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("number", [str(2**70), str(2**63), "1e30"])
+def test_number_too_large_for_a_label_is_refused_as_such(file, number):
+    path = file("labels.csv", f"k\n1\n{number}\n1\n")
+    with pytest.raises(
+        ValueError, match=r"line 3, column 'k'.*above 2\*\*63 - 1.*id_col"
+    ):
+        read_labels(path)
+
+
+def test_names_among_features_hint_at_the_id_column(file):
+    path = file("data.csv", "name,x\nann,1\nbob,2\n")
+    with pytest.raises(ValueError, match=r"'ann' is not.*pass it as id_column \(--id"):
+        read_features(path)
+
+
+def test_row_numbers_among_features_are_warned_about(file):
+    rows = "".join(f"{i},{i % 3}\n" for i in range(12))
+    with pytest.warns(UserWarning, match="column 'id' counts the objects.*--id-column"):
+        read_features(file("data.csv", "id,x\n" + rows))
+
+
+def test_empty_feature_is_called_empty(file):
+    with pytest.raises(
+        ValueError, match=r"line 3, column 'y' is empty; expected a fin"
+    ):
+        read_features(file("data.csv", "x,y\n1,2\n3,\n"))

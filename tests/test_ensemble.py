@@ -156,7 +156,13 @@ def test_absent_objects_are_those_in_no_clustering():
         ([[1, "a"], ["b", "a"]], TypeError, r"labels\[:, 0\] mixes int.*str"),
         (np.array([[1 + 2j]]), TypeError, "complex"),
         (np.array([[[1], 2]], dtype=object), ValueError, "labels"),
-        (5, ValueError, r"shape \(\)"),
+        (5, ValueError, "labels is of type int; expected an array"),
+        (None, ValueError, "labels is None; expected an array"),
+        (
+            {"a": [0, 1]},
+            ValueError,
+            r"labels is of type dict.*from_clusterings\(labels.val",
+        ),
     ],
 )
 def test_what_is_no_label_table_is_refused_with_the_reason(labels, error, message):

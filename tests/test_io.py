@@ -123,10 +123,25 @@ def test_npy_vector_is_one_column_of_labels(tmp_path, labels, expected):
     assert values.tolist() == [[label] for label in expected]
 
 
-def test_npz_of_two_arrays_is_refused_with_their_names(tmp_path):
-    np.savez(tmp_path / "data.npz", a=[1], b=[2])
-    with pytest.raises(ValueError, match=r"holds 2 arrays \(a, b\); expected one"):
-        read_features(tmp_path / "data.npz")
+def test_npz_vectors_of_one_length_are_columns_by_name(tmp_path):
+    np.savez(tmp_path / "labels.npz", a=[1, 1, 2], b=["x", "y", "x"])
+    table = read_labels(tmp_path / "labels.npz")
+    assert table.columns == ("a", "b")
+    assert table.values.tolist() == [[1, 0], [1, 1], [2, 0]]
+
+
+def test_npz_with_a_matrix_among_others_wants_a_choice(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, X=[[1, 2], [3, 4]], y=[0, 1], names=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"different length: X \(2 x 2\), y \(2\), na"):
+        read_features(path)
+    np.savez(path, X=[[1, 2], [3, 4]], y=[0, 1])
+    with pytest.raises(ValueError, match=r"holds X \(2 x 2\), y \(2\). Name those to"):
+        read_features(path)
+    table = read_features(path, columns=["X"], id_column="y")
+    assert table.columns == ("X1", "X2")
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+    assert table.ids == [0, 1]
 
 
 @pytest.mark.parametrize("shape", [(), (2, 2, 2)])
@@ -157,13 +172,13 @@ def test_broken_binary_file_is_refused_by_name(file, name, content):
 
 def test_npy_feature_that_is_not_finite_is_named_by_row(tmp_path):
     np.save(tmp_path / "data.npy", [[1.0, 2.0], [3.0, np.nan]])
-    with pytest.raises(ValueError, match=r"data.npy, row 1, column '2': nan is not"):
+    with pytest.raises(ValueError, match=r"data.npy, row 2, column '2': nan is not"):
         read_features(tmp_path / "data.npy")
 
 
 def test_npy_fraction_is_no_label(tmp_path):
     np.save(tmp_path / "labels.npy", [[1.0], [0.5], [1.0]])
-    with pytest.raises(ValueError, match=r"labels.npy, row 1, column '1': '0.5' is no"):
+    with pytest.raises(ValueError, match=r"labels.npy, row 2, column '1': '0.5' is no"):
         read_labels(tmp_path / "labels.npy")
 
 
@@ -201,7 +216,7 @@ def test_parquet_text_among_features_is_named(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": [1.0], "colour": ["red"]})
     frame.to_parquet(tmp_path / "data.parquet")
-    with pytest.raises(ValueError, match=r"row 0, column 'colour': 'red' is not"):
+    with pytest.raises(ValueError, match=r"row 1, column 'colour': 'red' is not"):
         read_features(tmp_path / "data.parquet")
     values = read_features(tmp_path / "data.parquet", columns=["x"]).values
     assert values.tolist() == [[1.0]]
@@ -331,7 +346,7 @@ def test_pipe_is_written_to_and_not_replaced(tmp_path):
     ("name", "error", "message"),
     [
         ("no/labels.csv", FileNotFoundError, "there is no directory .*no"),
-        ("labels.npz", ValueError, "ends in '.npz'. Use one of .csv"),
+        ("labels.xls", ValueError, "ends in '.xls'. Use one of .csv"),
         ("", IsADirectoryError, "is a directory; the output must be"),
         ("new/", IsADirectoryError, "new/ is a directory; the output must be"),
     ],

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from ensclust._options import _parameter, base_k, several_k
+from ensclust._options import _parameter, base_k, one_k, several_k
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,16 @@ def test_parameter_values_are_numbers_truths_or_text(text, value):
     assert (name, found, type(found)) == ("n", value, type(value))
 
 
-def test_several_k_are_taken_once_each():
+def test_k_is_a_number_a_list_or_a_word():
     assert several_k("5") == [5]
-    assert several_k("2,3,2") == [2, 3]
+    assert several_k("2, 3") == [2, 3]
+    assert several_k("lifetime") == [one_k("lifetime")] == ["lifetime"]
+    assert one_k("7") == 7
+
+
+def test_k_named_twice_is_refused():
+    with pytest.raises(click.BadParameter, match="'2,3,2' names 2 more than once"):
+        several_k("2,3,2")
 
 
 def test_base_k_is_a_number_or_a_pair():
@@ -34,7 +41,7 @@ def test_base_k_is_a_number_or_a_pair():
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a"])
-@pytest.mark.parametrize("convert", [several_k, base_k])
+@pytest.mark.parametrize("convert", [several_k, one_k, base_k])
 def test_what_is_no_positive_integer_is_refused(convert, text):
     with pytest.raises(click.BadParameter, match=f"'{text}' is not a positive integer"):
         convert(text)

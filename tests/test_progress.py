@@ -53,3 +53,28 @@ def test_terminal_that_cannot_move_gets_no_line(monkeypatch):
     with _progress.progress("working"):
         pass
     assert terminal.getvalue() == ""
+
+
+def test_what_is_told_moves_the_bar_of_the_work_around_it(monkeypatch):
+    terminal = make_terminal(monkeypatch)
+    with _progress.progress("reading"):
+        _progress.tell(1, 2)
+    assert "left" in terminal.getvalue()
+    _progress.tell(1, 2)  # nobody listens: no harm
+
+
+def test_long_work_says_now_and_then_how_much_is_left(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "INTERVAL", 0.0)
+    with _progress.progress("reading") as _:
+        _progress.tell(1, 4)
+        _progress.tell(4, 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("ensclust: reading: 25 %, about ")
+
+
+def test_work_in_parts_is_not_moved_by_what_its_parts_tell(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "INTERVAL", 0.0)
+    with _progress.progress("demo", total=3):
+        _progress.tell(1, 4)
+    assert capsys.readouterr().err == ""

@@ -10,6 +10,7 @@ _HOMES = {
     "CoAssociation": "coassociation",
     "Dendrogram": "dendrogram",
     "consensus": "base",
+    "compare": "comparison",
     "methods": "_methods",
     "generate": "generation",
     "EnsembleGenerator": "generation",
@@ -24,7 +25,7 @@ _HOMES = {
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
 }
-_MODULES = ("datasets", "metrics", "similarity")
+_MODULES = ("datasets", "io", "metrics", "similarity")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]  # noqa: PLE0604
 

@@ -1,25 +1,37 @@
-"""Cells of a table to numbers: features or labels, by block of rows or by column."""
+"""Cells of a table to numbers: features or labels, block by block.
+
+Both classes keep what they have read in buffers that grow in place, so that memory
+stays near the size of the table they return.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from array import array
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ensclust._encoding import encode_column
 from ensclust._validation import LABEL_RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 NOT_CLUSTERED = frozenset({"", "NA", "<NA>", "NaN", "nan", "NAN", "None", "null"})
 
 # Narrower than float(), which takes "1_2": a number to Python, a name to people.
 _NUMBER = re.compile(r"[+-]?(inf|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.I)
+_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+_LARGEST = 2**63 - 1
+_COMMA_HINT = (
+    "Write numbers with a decimal point and without thousands separators: 1.5, not 1,5."
+)
+_ID_HINT = "If this column names the objects, pass it as id_column (--id-column)."
 
 
 def is_number_or_missing(cell: str) -> bool:
@@ -28,13 +40,14 @@ def is_number_or_missing(cell: str) -> bool:
 
 
 class Features:
-    """Finite numbers, from blocks of text rows or from whole columns."""
+    """Finite numbers, row by row."""
 
     def __init__(self, path: Path, names: list[str]):
         self.path, self.names = path, names
-        self.blocks: list[np.ndarray] = []
+        self.dtype: np.dtype = np.dtype(np.float64)
+        self._buffer = bytearray()
 
-    def add(self, lines: list[int], rows: list[list[str]]) -> None:
+    def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:
         """Take rows of text; ``lines`` are their line numbers."""
         cells = list(chain.from_iterable(rows))
         try:
@@ -45,94 +58,155 @@ class Features:
         if not valid:
             i = next(i for i, cell in enumerate(cells) if not _is_finite(cell))
             row, m = divmod(i, len(self.names))
-            self._refuse(f"line {lines[row]}", m, cells[i])
-        self.blocks.append(values.reshape(len(rows), -1))
+            self._refuse(f"line {lines[row]}", m, cells[i].strip())
+        self._buffer.extend(values)
 
-    def values(self) -> np.ndarray:
-        """Return the rows added so far."""
-        return np.concatenate(self.blocks)
-
-    def from_columns(self, columns: list[np.ndarray]) -> np.ndarray:
-        """Return the columns of a binary file as one table."""
+    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+        """Take the next rows of a binary file, as one array per column."""
         for m, column in enumerate(columns):
             numeric = column.dtype.kind in "biuf"
             wrong = ~np.isfinite(column) if numeric else np.ones(len(column), bool)
             if wrong.any():
                 row = int(np.argmax(wrong))
-                self._refuse(f"row {row}", m, column.tolist()[row])
-        table = np.column_stack(columns)
-        return table if table.dtype == np.float32 else table.astype(np.float64)
+                self._refuse(f"row {first_row + row + 1}", m, column[row : row + 1])
+        if not self._buffer and all(c.dtype == np.float32 for c in columns):
+            self.dtype = np.dtype(np.float32)
+        block = np.empty((len(columns[0]), len(columns)), self.dtype)
+        for m, column in enumerate(columns):
+            block[:, m] = column
+        self._buffer.extend(block)
+
+    def values(self) -> np.ndarray:
+        """Return the rows added so far."""
+        return np.frombuffer(self._buffer, self.dtype).reshape(-1, len(self.names))
 
     def _refuse(self, place: str, m: int, value: Any) -> NoReturn:
+        value = value.tolist()[0] if isinstance(value, np.ndarray) else value
         where = f"{self.path}, {place}, column {self.names[m]!r}"
-        msg = (
-            f"{where}: {value!r} is not a finite number. To leave a column out, name "
-            "the others in columns (--columns)."
-        )
+        if value in ("", None):
+            found = f"{where} is empty; expected a finite number."
+        else:
+            found = f"{where}: {value!r} is not a finite number."
+        is_text = isinstance(value, str) and value not in NOT_CLUSTERED
+        if is_text and _COMMA.fullmatch(value):
+            hint = _COMMA_HINT
+        elif is_text and m == 0 and len(self.names) > 1:
+            hint = _ID_HINT
+        else:
+            hint = "To leave a column out, name the others in columns (--columns)."
+        msg = f"{found} {hint}"
         raise ValueError(msg)
 
 
 class Labels:
-    """Integer labels; each distinct text of a column is interpreted once."""
+    """Integer labels; each distinct cell of a column is interpreted once."""
 
     def __init__(self, path: Path, names: list[str]):
         self.path, self.names = path, names
-        self.blocks: list[np.ndarray] = []
-        self.texts: list[dict[str, int]] = [{} for _ in names]
-        self.lines = array("q")
+        self.place = "line"
+        self._columns = [_Codes() for _ in names]
 
-    def add(self, lines: list[int], rows: list[list[str]]) -> None:
+    def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:
         """Take rows of text; ``lines`` are their line numbers."""
-        self.lines.extend(lines)
-        columns = zip(self.texts, zip(*rows, strict=True), strict=True)
-        self.blocks.append(np.array([_codes(cells, known) for known, cells in columns]))
+        for column, cells in zip(self._columns, zip(*rows, strict=True), strict=True):
+            column.add(cells, lines)
+
+    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+        """Take the next rows of a binary file, as one array per column."""
+        self.place = "row"
+        for m, (known, column) in enumerate(zip(self._columns, columns, strict=True)):
+            if column.dtype.kind not in "biufUOT":
+                where = f"{self.path}, column {self.names[m]!r}"
+                msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
+                raise TypeError(msg)
+            rows = range(first_row + 1, first_row + 1 + len(column))
+            known.add_array(column, rows)
 
     def values(self) -> np.ndarray:
-        """Return the labels of the rows added so far."""
-        codes = np.concatenate(self.blocks, axis=1)
-        texts = [list(known) for known in self.texts]
-        return np.array([self._decode(m, texts[m], c) for m, c in enumerate(codes)]).T
+        """Return the labels of the rows added, in the smallest signed type; once."""
+        tables = [self._labels_of(m) for m in range(len(self.names))]
+        largest = max(int(table.max()) for table in tables)
+        dtype = np.min_scalar_type(-1 - max(largest, 0))
+        labels = np.empty((len(tables), len(self._columns[0])), dtype)
+        for m, table in enumerate(tables):
+            labels[m] = table.astype(dtype)[self._columns[m].pop()]
+        return labels.T
 
-    def from_columns(self, columns: list[np.ndarray]) -> np.ndarray:
-        """Return the labels of a binary file's columns."""
-        return np.array([self._column(m, c) for m, c in enumerate(columns)]).T
-
-    def _column(self, m: int, column: np.ndarray) -> np.ndarray:
-        if column.dtype.kind not in "biufUO":
-            where = f"{self.path}, column {self.names[m]!r}"
-            msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
-            raise TypeError(msg)
-        if np.can_cast(column.dtype, np.int64):
-            return np.maximum(column.astype(np.int64), -1)
-        known: dict[str, int] = {}
-        codes = _codes(("" if v is None else str(v) for v in column.tolist()), known)
-        return self._decode(m, list(known), codes)
-
-    def _decode(self, m: int, texts: list[str], codes: np.ndarray) -> np.ndarray:
-        """Return the labels of column ``m``, whose cells are ``texts[codes]``."""
-        texts = [text.strip() for text in texts]
+    def _labels_of(self, m: int) -> np.ndarray:
+        """Return the label that each distinct cell of column ``m`` stands for."""
+        column = self._columns[m]
+        texts = [text.strip() for text in column.known]
         label = {text: _whole(text) for text in texts if _NUMBER.fullmatch(text)}
         label |= dict.fromkeys(NOT_CLUSTERED, -1)
         present = sorted({text for text in texts if label.get(text) != -1})
-        if not all(text in label for text in present):  # names, perhaps with numbers
+        if all(map(_COMMA.fullmatch, present)) and present:
+            label |= dict.fromkeys(present)  # no labels, and surely no names
+        elif not all(text in label for text in present):  # names, perhaps with numbers
             label |= {text: position for position, text in enumerate(present)}
-        for code, text in enumerate(texts):
+        for text, place in zip(texts, column.places, strict=True):
             if label[text] is None:
-                row = int(np.argmax(codes == code))
-                place = f"line {self.lines[row]}" if self.lines else f"row {row}"
-                where = f"{self.path}, {place}, column {self.names[m]!r}"
-                msg = f"{where}: {text!r} is no label. {LABEL_RULE}"
+                where = f"{self.path}, {self.place} {place}, column {self.names[m]!r}"
+                msg = f"{where}: {text!r} {_why_no_label(text)}"
                 raise ValueError(msg)
-        return np.array([label[text] for text in texts], np.int64)[codes]
+        return np.array([label[text] for text in texts], np.int64)
+
+
+class _Codes:
+    """A growing column: each distinct cell once, and a small integer for each row."""
+
+    def __init__(self) -> None:
+        self.known: defaultdict[str, int] = defaultdict()  # cell -> code
+        self.known.default_factory = self.known.__len__  # by first appearance
+        self.places: list[int] = []  # where each was seen first
+        self._dtype: type[np.unsignedinteger] = np.uint8
+        self._buffer = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._buffer) // np.dtype(self._dtype).itemsize
+
+    def add(self, cells: Iterable[str], places: Sequence[int]) -> None:
+        """Take the texts of some rows."""
+        before = len(self.known)
+        code = self.known.__getitem__
+        codes = np.fromiter(map(code, cells), np.uint32, len(places))
+        if len(self.known) > before:
+            values, first = np.unique(codes, return_index=True)
+            self.places += [places[i] for i in first[values >= before]]
+        self._append(codes)
+
+    def add_array(self, column: np.ndarray, places: Sequence[int]) -> None:
+        """Take the values of some rows; numbers are sorted, not looked up singly."""
+        if column.dtype.kind in "biu":
+            codes, values = encode_column(column, 0)  # code -1 finds the last entry
+            texts = [*map(str, values.tolist()), "-1"]
+        elif column.dtype.kind == "f":
+            values, codes = np.unique(column, return_inverse=True)
+            texts = list(map(str, values.tolist()))
+        else:
+            self.add(("" if v is None else str(v) for v in column.tolist()), places)
+            return
+        for value in np.unique(codes):
+            text = texts[value]
+            if self.known[text] == len(self.places):  # it is new
+                self.places.append(places[int(np.argmax(codes == value))])
+        new_codes = np.array([self.known.get(text, 0) for text in texts], np.uint32)
+        self._append(new_codes[codes])
+
+    def pop(self) -> np.ndarray:
+        """Return the codes of all rows and forget them."""
+        codes, self._buffer = np.frombuffer(self._buffer, self._dtype), bytearray()
+        return codes
+
+    def _append(self, codes: np.ndarray) -> None:
+        needed = np.min_scalar_type(len(self.known)).type
+        if np.dtype(needed).itemsize > np.dtype(self._dtype).itemsize:
+            wider = np.frombuffer(self._buffer, self._dtype).astype(needed)
+            self._dtype, self._buffer = needed, bytearray(wider)
+        self._buffer.extend(codes.astype(self._dtype))
 
 
 def _is_finite(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
-
-
-def _codes(cells: Iterable[str], known: dict[str, int]) -> np.ndarray:
-    """Return the cells as numbers by first appearance, going on from what is known."""
-    return np.array([known.setdefault(cell, len(known)) for cell in cells], np.int32)
 
 
 def _whole(number: str) -> int | None:
@@ -143,4 +217,12 @@ def _whole(number: str) -> int | None:
         if not float(number).is_integer():
             return -1 if -math.inf < float(number) < 0 else None
         value = int(float(number))
-    return max(value, -1) if value < 2**63 else None
+    return max(value, -1) if value <= _LARGEST else None
+
+
+def _why_no_label(text: str) -> str:
+    if _COMMA.fullmatch(text):
+        return f"is no label. {_COMMA_HINT}"
+    if float(text) > _LARGEST and math.isfinite(float(text)):
+        return f"is above 2**63 - 1, the largest integer label. {_ID_HINT}"
+    return f"is no label. {LABEL_RULE}"

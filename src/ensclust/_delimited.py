@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ensclust._cells import is_number_or_missing
+from ensclust._progress import tell
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -18,6 +19,7 @@ STDIN = Path("<stdin>")  # stands for "-", also in messages
 
 _DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
 _SAMPLE = 50  # lines to guess the delimiter from
+_TOLD = 8192  # records between two reports of progress
 
 
 def read_records(
@@ -34,8 +36,12 @@ def read_records(
     """
     handle = sys.stdin.buffer if path == STDIN else path.open("rb")
     stream = TextIOWrapper(handle, "utf-8-sig", newline="")
+    size = path.stat().st_size if path.is_file() else 0
     try:
-        yield from _parse(path, stream, delimiter)
+        for number, record in enumerate(_parse(path, stream, delimiter)):
+            if size and number % _TOLD == 0:
+                tell(handle.tell(), size)
+            yield record
     except UnicodeDecodeError as error:
         msg = (
             f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}). "
@@ -87,6 +93,8 @@ def _parse(
                     f"{path}, line {line}: {found}, expected {width} as in the first "
                     f"row (delimiter {delimiter!r})."
                 )
+                if delimiter == "," and len(row) > width:
+                    msg += " If commas are decimal marks here, write points instead."
                 raise ValueError(msg)
             yield line, row
     except csv.Error as error:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from typing import Any
 
 import numpy as np
 
-from ensclust._validation import LABEL_RULE, bad_label, bad_label_shape, mixed_labels
+from ensclust._validation import (
+    LABEL_RULE,
+    bad_label,
+    bad_label_shape,
+    mixed_labels,
+    no_table,
+)
 
 
 def label_columns(labels: Any) -> list[np.ndarray]:
-    """Return the M columns of a label table (array-like or DataFrame), each (N,)."""
+    """Return the M columns of a label table, each (N,).
+
+    ``labels`` is an array-like, a DataFrame, or the path of a file that
+    :func:`ensclust.io.read_labels` reads.
+    """
+    if isinstance(labels, str | os.PathLike):
+        from ensclust.io import read_labels  # noqa: PLC0415  not needed without a file
+
+        labels = read_labels(labels).values
     if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
         columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
         shape = labels.shape
@@ -43,6 +58,8 @@ def _table(labels: Any) -> np.ndarray:
             "label per base clustering, -1 where there is none."
         )
         raise ValueError(msg) from error
+    if table.ndim == 0:
+        raise no_table(labels)
     if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
         # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
         table = np.asarray(labels, dtype=object)

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 _JOBS = "Threads; never changes the result."
 _METHOD = "Consensus method; 'ensclust methods' lists them."
 _PARAM = "Parameter of the method, such as steps=10; repeatable."
-_OUTPUT = "CSV, TSV, NPY or Parquet file for the labels; - is CSV on stdout."
+_OUTPUT = "File for the labels, by extension; - is CSV on stdout."
+_COLUMNS = "Use these columns only; in an h5ad file: of obs, or X_pca and the like."
 _HEADER = "Whether the first line of a text file holds names."
+
+_WORDS = ("lifetime",)  # what a method may take for a number of clusters
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout."
+)
+jobs_option = click.option(
+    "--n-jobs", type=int, metavar="J", help=_JOBS, show_default="one per core"
 )
 
 
@@ -28,38 +34,73 @@ class IntegerRange(click.IntRange):
     name = "integer"
 
 
+seed_option = click.option(
+    "--seed",
+    type=IntegerRange(0, 2**32 - 1),
+    metavar="S",
+    help="Decides the result.",
+    show_default="drawn, and reported",
+    default=lambda: secrets.randbelow(2**31),
+)
+
+
 def run_options(command: Callable) -> Callable:
     """Add the options that ``cluster`` and ``consensus`` share."""
     option = click.option
-    options = [
+    return _add(command, [
         option("-m", "--method", default="ecpcs-mc", show_default=True, help=_METHOD,
-               metavar="NAME"),
+               metavar="NAME", shell_complete=_complete_method),
         option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
                metavar="NAME=VALUE"),
-        option("-o", "--output", default="-", show_default=True, metavar="FILE",
-               help=_OUTPUT),
-        option("--seed", type=IntegerRange(0, 2**32 - 1), metavar="S",
-               help="Decides the result.", show_default="drawn, and reported",
-               default=lambda: secrets.randbelow(2**31)),
-        option("--n-jobs", type=int, metavar="J", help=_JOBS,
-               show_default="one per core"),
-        option("--columns", type=_names, metavar="A,B", help="Use these columns only."),
+        option("-o", "--output", type=click.Path(), default="-", show_default=True,
+               metavar="FILE", help=_OUTPUT),
+        seed_option,
+        jobs_option,
+        table_options,
+        json_option,
+        option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
+    ])  # fmt: skip
+
+
+def table_options(command: Callable) -> Callable:
+    """Add the options that say what to read in a file."""
+    option = click.option
+    return _add(command, [
+        option("--columns", type=names, metavar="A,B", help=_COLUMNS),
         option("--id-column", metavar="NAME", help="Column that names the objects."),
         option("--header/--no-header", default=None, help=_HEADER,
                show_default="found out"),
-        json_option,
-        option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
-    ]  # fmt: skip
+    ])  # fmt: skip
+
+
+def _add(command: Callable, options: list[Callable]) -> Callable:
     for add in reversed(options):
         command = add(command)
     return command
 
 
-def several_k(text: str) -> list[int]:
-    """Turn "2,3,5" into [2, 3, 5]."""
-    if ks := _integers(text):
-        return list(dict.fromkeys(ks))
-    msg = f"{text!r} is not a positive integer or a list such as 2,3,5."
+def several_k(text: str) -> list[int | str]:
+    """Turn "2,3,5" into [2, 3, 5]; a word that stands for a number stays."""
+    ks: list[Any] = [text] if text in _WORDS else _integers(text)
+    if not ks:
+        words = " or ".join(_WORDS)
+        msg = f"{text!r} is not a positive integer, a list such as 2,3,5, or {words}."
+        raise click.BadParameter(msg)
+    for k in ks:
+        if ks.count(k) > 1:
+            msg = f"{text!r} names {k} more than once; give each number once."
+            raise click.BadParameter(msg)
+    return ks
+
+
+def one_k(text: str) -> int | str:
+    """Turn "3" into 3; a word that stands for a number stays."""
+    if text in _WORDS:
+        return text
+    ks = _integers(text)
+    if len(ks) == 1:
+        return ks[0]
+    msg = f"{text!r} is not a positive integer or {' or '.join(_WORDS)}."
     raise click.BadParameter(msg)
 
 
@@ -79,7 +120,7 @@ def _integers(text: str) -> list[int]:
     return ks if len(ks) == len(parts) and min(ks) > 0 else []
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
     """Turn 'a,"b,c"' into ["a", "b,c"]."""
     return next(csv.reader([text]))
 
@@ -102,3 +143,9 @@ def _value(text: str) -> int | float | bool | str:
         except ValueError:
             continue
     return text
+
+
+def _complete_method(_ctx: click.Context, _param: click.Parameter, start: str) -> list:
+    from ensclust._methods import METHODS  # noqa: PLC0415  heavy, needed here only
+
+    return [name for name in METHODS if name.startswith(start)]

@@ -1,4 +1,4 @@
-"""Progress on stderr: a moving line on a terminal, plain lines elsewhere."""
+"""Progress on stderr: a moving bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATIENCE = 1.0  # seconds; what takes less needs no plain line
+INTERVAL = 10.0  # seconds between plain lines about the same work
+
+_shown: ContextVar[Callable[[int, int], None] | None] = ContextVar(
+    "progress that is shown", default=None
+)
+
+
+def tell(done: int, total: int) -> None:
+    """Say that ``done`` of ``total`` is done, to the progress that is shown, if any."""
+    if show := _shown.get():
+        show(done, total)
 
 
 @contextmanager
 def progress(
     text: str, *, total: int | None = None, quiet: bool = False
 ) -> Iterator[Callable[[str], None]]:
-    """Show that work is going on.
+    """Show that work is going on; :func:`tell` says how much of it is done.
 
     Parameters
     ----------
@@ -37,54 +49,70 @@ def progress(
     """
     if quiet:
         yield lambda _: None
-    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        with _moving_line(total) as line:
-            task = line.add_task(text, total=total)
-            started: list[str] = []
-
-            def advance(part: str) -> None:
-                description = f"{text}: {part}"
-                line.update(task, description=description, completed=len(started))
-                started.append(part)
-
-            yield advance
-    else:
-        with _plain_lines(text) as say:
-            yield say
-
-
-def _moving_line(total: int | None):
-    from rich import progress as rich  # noqa: PLC0415  not needed without a terminal
-    from rich.console import Console  # noqa: PLC0415
-
-    text = rich.TextColumn("{task.description}", markup=False)  # files may hold [ ]
-    columns = [rich.SpinnerColumn(), text]
-    if total is None:
-        columns += [rich.TimeElapsedColumn()]
-    else:
-        columns += [
-            rich.BarColumn(),
-            rich.TimeRemainingColumn(),
-            rich.TextColumn("left"),
-        ]
-    return rich.Progress(*columns, console=Console(stderr=True), transient=True)
+        return
+    moves = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with (_moving_line if moves else _plain_lines)(text, total) as (begin, show):
+        # Work with parts of its own is not measured by what its parts tell.
+        token = _shown.set(show if total is None else None)
+        try:
+            yield begin
+        finally:
+            _shown.reset(token)
 
 
 @contextmanager
-def _plain_lines(text: str) -> Iterator[Callable[[str], None]]:
-    start = time.monotonic()
+def _moving_line(text: str, total: int | None):
+    from rich import progress as rich  # noqa: PLC0415  not needed without a terminal
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = [
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description}", markup=False),  # files may hold [ ]
+        rich.BarColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("{task.fields[left]}"),
+    ]
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        left = "left" if total else ""
+        task = line.add_task(text, total=total, left=left)
+        started: list[str] = []
+
+        def begin(part: str) -> None:
+            description = f"{text}: {part}"
+            line.update(task, description=description, completed=len(started))
+            started.append(part)
+
+        def show(done: int, of: int) -> None:
+            line.update(task, completed=done, total=of, left="left")
+
+        yield begin, show
+
+
+@contextmanager
+def _plain_lines(text: str, _total: int | None):
+    start = last = time.monotonic()
     stream = sys.stderr
 
-    def say(part: str) -> None:
-        if time.monotonic() - start >= PATIENCE:
-            print(f"ensclust: {text}: {part}", file=stream, flush=True)
+    def say(words: str) -> None:
+        print(f"ensclust: {words}", file=stream, flush=True)
 
-    timer = Timer(
-        PATIENCE, print, [f"ensclust: {text}"], {"file": stream, "flush": True}
-    )
+    def begin(part: str) -> None:
+        if time.monotonic() - start >= PATIENCE:
+            say(f"{text}: {part}")
+
+    def show(done: int, of: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= INTERVAL and 0 < done < of:
+            last = now
+            left = (now - start) * (of - done) / done
+            say(f"{text}: {100 * done // of} %, about {left:.0f} s left")
+
+    timer = Timer(PATIENCE, say, [text])
     timer.daemon = True
     timer.start()
     try:
-        yield say
+        yield begin, show
     finally:
         timer.cancel()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import numbers
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ LABEL_RULE = (
     "Labels are integers, strings or categories; a negative number, NaN or None "
     'means "not clustered".'
 )
+
+# Packages whose lines are not the user's: scikit-learn's call ours.
+_INSIDE = ("ensclust", "sklearn", "joblib")
 
 
 def bad_label(row: int, column: int, value: Any) -> ValueError:
@@ -29,7 +34,7 @@ def mixed_labels(column: int, one: Any, other: Any) -> TypeError:
 
 
 def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
-    """Return the error for labels that are no N x M table."""
+    """Return the error for an array that is no N x M table of labels."""
     hint = (
         "For one clustering use labels.reshape(-1, 1); for several label vectors use "
         "Ensemble.from_clusterings([v1, v2, ...])."
@@ -39,6 +44,20 @@ def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
     return ValueError(
         f"labels has shape {shape}; expected (n_objects, n_clusterings) with at "
         f"least one of each. {hint}"
+    )
+
+
+def no_table(labels: Any) -> ValueError:
+    """Return the error for labels that have neither rows nor columns."""
+    hint = (
+        "For a dict of label vectors use Ensemble.from_clusterings(labels.values())."
+        if isinstance(labels, dict)
+        else "Give one row per object and one column per base clustering."
+    )
+    shown = "None" if labels is None else f"of type {type(labels).__name__}"
+    return ValueError(
+        f"labels is {shown}; expected an array or a DataFrame of shape (n_objects, "
+        f"n_clusterings), an Ensemble, or the path of a file. {hint}"
     )
 
 
@@ -113,6 +132,15 @@ def import_optional(module: str, what: str, extra: str) -> Any:
     except ImportError as error:
         msg = (
             f"{what} needs {module.split('.', maxsplit=1)[0]}. Install it with:  "
-            f'pip install "ensclust[{extra}]"'
+            f'pip install "ensclust[{extra}]"  or, in a clone of ensclust:  '
+            f'pip install ".[{extra}]"'
         )
         raise ImportError(msg) from error
+
+
+def warn(message: str) -> None:
+    """Warn about a result to doubt, at the line outside that asked for it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)

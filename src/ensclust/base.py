@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from ensclust._validation import check_n_clusters
+from ensclust._validation import check_n_clusters, warn
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k
 
@@ -112,7 +111,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
-            an (n_samples, M) array, a DataFrame or an Ensemble.
+            an (n_samples, M) array, a DataFrame, an Ensemble or the path of a file.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -162,10 +161,9 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ks = [self._check_k(k, ensemble.n_objects) for k in ks]
         absent = ensemble.absent()
         if absent.any():
-            warnings.warn(
+            warn(
                 f"{absent.sum()} of {ensemble.n_objects} objects are in no base "
-                "clustering; their consensus label is -1.",
-                stacklevel=4,
+                "clustering; their consensus label is -1."
             )
             ensemble = ensemble.take(~absent)
         if absent.all():
@@ -179,10 +177,9 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         """Return labels numbered by first appearance, -1 for absent objects."""
         order = first_appearance(labels)
         if not isinstance(k, str) and len(order) < k:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} formed {len(order)} of n_clusters={k} "
-                "clusters: no more came out of these base clusterings.",
-                stacklevel=5,
+                "clusters: no more came out of these base clusterings."
             )
         rank = np.empty(int(labels.max()) + 1, np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
@@ -227,8 +224,9 @@ def consensus(
 
     Parameters
     ----------
-    labels : Ensemble, array-like or DataFrame of shape (n_objects, n_clusterings)
-        The base clusterings, one column each; negative or NaN means "not clustered".
+    labels : Ensemble, array-like, DataFrame or path
+        The base clusterings, (n_objects, n_clusterings), one column each; negative or
+        NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
     n_clusters : int or list of ints
         Number of consensus clusters. For a list, all are cut from one preparation.
     method : str, default="ecpcs-mc"

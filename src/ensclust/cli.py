@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ensclust import __version__
+from ensclust._commands import compare, info, read_table
 from ensclust._options import (
     IntegerRange,
     base_k,
     json_option,
+    one_k,
     run_options,
     several_k,
 )
@@ -36,9 +38,18 @@ if TYPE_CHECKING:
 
 _SHOWN = 12  # cluster sizes in a summary
 
-_KS = "Number of consensus clusters; several give a column each."
+_K = "Number of consensus clusters; for eac also 'lifetime'."
+_KS = (
+    "Number of consensus clusters, or several: a column each; for eac also 'lifetime'."
+)
 _BASE_K = "Clusters per base clustering: drawn from LO to HI, or one number."
 _BASE_K_DEFAULT = "from K to the square root of the number of objects, at most 100"
+_COMPLETION = """\b
+Completion of commands, options, methods and files with the Tab key:
+  bash: eval "$(_ENSCLUST_COMPLETE=bash_source ensclust)"    in ~/.bashrc
+  zsh:  eval "$(_ENSCLUST_COMPLETE=zsh_source ensclust)"     in ~/.zshrc
+  fish: _ENSCLUST_COMPLETE=fish_source ensclust | source     in config.fish
+"""
 _STANDARDIZE = "Give every column mean 0 and standard deviation 1 first."
 
 
@@ -98,13 +109,13 @@ class _Run:
         """Whether only data, warnings and errors are wanted."""
         return self.quiet or self.as_json
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self, source: str, ks: list[int | str]) -> dict[str, Any]:
         """Return the method's parameters, after all that can be checked early."""
         from ensclust._methods import make
         from ensclust.base import BaseConsensus
         from ensclust.io import check_output
 
-        check_output(self.output)
+        check_output(self.output, source=source)
         settings = {"random_state": self.seed, "n_jobs": self.n_jobs}
         model = make(self.method, **settings)
         own = sorted(model.get_params().keys() - BaseConsensus().get_params().keys())
@@ -113,18 +124,28 @@ class _Run:
                 known = f"It takes {', '.join(own) or 'none'}."
                 msg = f"{self.method} has no parameter {name!r} for -p. {known}"
                 raise click.UsageError(msg)
-        model.set_params(**dict(self.param))._validate_params()
+        for k in ks:
+            model.set_params(n_clusters=k, **dict(self.param))._validate_params()
         return {**settings, **dict(self.param)}
 
     def read(self, reader: Callable[..., Table], path: str) -> Table:
         """Read the columns asked for."""
-        choice = {"columns": self.columns, "id_column": self.id_column}
-        source = "standard input" if path == "-" else path
-        with progress(f"reading {source}", quiet=self.is_silent):
-            return reader(path, header=self.header, **choice)
+        return read_table(
+            reader,
+            path,
+            quiet=self.is_silent,
+            columns=self.columns,
+            id_column=self.id_column,
+            header=self.header,
+        )
 
     def deliver(
-        self, table: Table, ks: list[int], labels: np.ndarray, seconds: float
+        self,
+        source: str,
+        table: Table,
+        ks: list[int | str],
+        labels: np.ndarray,
+        seconds: float,
     ) -> None:
         """Write the labels, (n_objects, len(ks)), and say what was found."""
         from ensclust.io import write_labels
@@ -132,7 +153,7 @@ class _Run:
         if self.output != "-" or not self.as_json:
             names = ["cluster"] if len(ks) == 1 else [f"k{k}" for k in ks]
             shown = labels[:, 0] if len(ks) == 1 else labels
-            write_labels(self.output, shown, names=names, ids=table.ids)
+            write_labels(self.output, shown, names=names, ids=table.ids, source=source)
         sizes = [_sizes(column) for column in labels.T]
         if self.as_json:
             facts = self._facts(ks, labels, sizes)
@@ -148,9 +169,9 @@ class _Run:
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
 
-    def _facts(self, ks: list[int], labels: np.ndarray, sizes: list) -> dict[str, Any]:
-        per_k = {"k": ks, "n_clusters": [len(counts) for counts in sizes]}
-        per_k |= {"sizes": sizes}
+    def _facts(self, ks: list, labels: np.ndarray, sizes: list) -> dict[str, Any]:
+        per_k: dict[str, list] = {"k": ks, "sizes": sizes}
+        per_k |= {"n_clusters": [len(counts) for counts in sizes]}
         if self.output == "-":
             per_k |= {"labels": labels.T.tolist()}
         return {
@@ -181,6 +202,7 @@ def _in_words(sizes: list[int], n_absent: int) -> str:
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
+    epilog=_COMPLETION,
 )
 @click.version_option(__version__, prog_name="ensclust")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -192,9 +214,9 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
 
 @main.command(short_help="Cluster a table of numbers.")
-@click.argument("data")
-@click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
-              help="Number of consensus clusters.")  # fmt: skip
+@click.argument("data", type=click.Path())
+@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K",
+              help=_K)  # fmt: skip
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI", help=_BASE_K,
@@ -204,21 +226,23 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
-    DATA is a CSV, TSV, NPY, NPZ or Parquet file of numbers with one row per object, or
-    - for CSV on stdin.
+    DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
+    object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
+    entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
     """
     from ensclust._methods import make
     from ensclust.io import read_features
 
     run = _Run(**shared)
-    settings = {"n_clusterings": n_clusterings, "base_k": base_k, **run.settings()}
+    settings = run.settings(data, [n_clusters])
+    settings |= {"n_clusterings": n_clusterings, "base_k": base_k}
     model = make(run.method, n_clusters=n_clusters, **settings)
     table = run.read(read_features, data)
     start = time.perf_counter()
     with progress(f"clustering {len(table.values):,} objects", quiet=run.is_silent):
         X = _standardized(table.values) if standardize else table.values
         labels = model.fit(X).labels_.reshape(-1, 1)
-    run.deliver(table, [n_clusters], labels, time.perf_counter() - start)
+    run.deliver(data, table, [n_clusters], labels, time.perf_counter() - start)
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
@@ -228,28 +252,29 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 
 
 @main.command(short_help="Combine clusterings that you have.")
-@click.argument("labels")
+@click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=several_k, required=True,
               metavar="K[,K...]", help=_KS)  # fmt: skip
 @run_options
 def consensus(labels, n_clusters, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
-    LABELS is a CSV, TSV, NPY, NPZ or Parquet file with one row per object, or - for CSV
-    on stdin. Labels are integers or text; an empty cell, NA or a negative number means
-    "not clustered".
+    LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
+    for CSV on stdin. Labels are integers or text; an empty cell, NA or a negative
+    number means "not clustered". Of an h5ad file, --columns names the clusterings in
+    obs; -o copy.h5ad puts the labels into a copy.
     """
     import ensclust
     from ensclust.io import read_labels
 
     run = _Run(**shared)
-    settings = run.settings()
+    settings = run.settings(labels, n_clusters)
     table = run.read(read_labels, labels)
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
         found = ensclust.consensus(table.values, n_clusters, run.method, **settings)
-    run.deliver(table, n_clusters, found, time.perf_counter() - start)
+    run.deliver(labels, table, n_clusters, found, time.perf_counter() - start)
 
 
 @main.command()
@@ -258,14 +283,15 @@ def methods(*, as_json: bool) -> None:
     """List the consensus methods."""
     from ensclust._methods import METHODS
 
-    infos = {name: method.info for name, method in METHODS.items()}
+    about = {name: method.info for name, method in METHODS.items()}
     if as_json:
-        click.echo(json.dumps({name: asdict(info) for name, info in infos.items()}))
+        click.echo(json.dumps({name: asdict(facts) for name, facts in about.items()}))
         return
-    for name, info in infos.items():
-        click.echo(f"{click.style(name, bold=True)}: {info.title} ({info.level} level)")
-        click.echo(f"    time {info.time}; memory {info.memory}")
-        click.echo(f"    https://doi.org/{info.doi}")
+    for name, facts in about.items():
+        title = f"{facts.title} ({facts.level} level)"
+        click.echo(f"{click.style(name, bold=True)}: {title}")
+        click.echo(f"    time {facts.time}; memory {facts.memory}")
+        click.echo(f"    https://doi.org/{facts.doi}")
     click.echo("N objects, M base clusterings, Nc base clusters, F distinct label rows")
 
 
@@ -294,8 +320,8 @@ def demo(output: str, *, as_json: bool) -> None:
         click.echo(f"{as_text(scores)} Labels written to {output}")
 
 
-main.add_command(reproduce)
-main.add_command(datasets)
+for command in (compare, info, reproduce, datasets):
+    main.add_command(command)
 
 
 def _say(kind: str, message: Any) -> None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from ensclust import _kernels, _parallel
+from ensclust._progress import tell
 from ensclust.ensemble import Ensemble
 
 _ROWS = 8192  # rows centred or assigned at a time
@@ -140,10 +141,18 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         # the runs' own limits cannot restore each other's. OpenMP limits belong to
         # a thread: set in each worker.
         with threadpool_limits(1):
-            fitted = Parallel(_parallel.thread_count(self.n_jobs), backend="threading")(
+            runs = Parallel(
+                _parallel.thread_count(self.n_jobs),
+                backend="threading",
+                return_as="generator",
+            )(
                 delayed(_fit_one)(p, k, s, X32 if isinstance(p, _KMeans) else X)
                 for p, k, s in tasks
             )
+            fitted = []
+            for run in runs:
+                fitted.append(run)
+                tell(len(fitted), n_clusterings)
         self.models_ = [model for model, _ in fitted]
         self.n_iter_ = max(getattr(model, "n_iter_", 1) for model in self.models_)
         self.ensemble_ = Ensemble.from_clusterings([labels for _, labels in fitted])

@@ -1,0 +1,112 @@
+"""The commands ``compare`` and ``info``: which method to take, what a file holds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ensclust._options import (
+    IntegerRange,
+    jobs_option,
+    json_option,
+    names,
+    seed_option,
+    table_options,
+)
+from ensclust._progress import progress
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CONTENT = "How to read FILE; by default as labels if every cell can be one."
+
+
+def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
+    """Read a file with ``reader``, showing how far it is."""
+    source = "standard input" if path == "-" else path
+    with progress(f"reading {source}", quiet=quiet):
+        return reader(path, **choice)
+
+
+@click.command(short_help="See several methods side by side.")
+@click.argument("labels", type=click.Path())
+@click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
+              help="Number of consensus clusters.")  # fmt: skip
+@click.option("--methods", type=names, metavar="A,B", show_default="all",
+              help="Methods to compare.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), metavar="FILE",
+              help="File for the labels, a column for each method.")  # fmt: skip
+@seed_option
+@jobs_option
+@table_options
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet,
+            **choice) -> None:  # fmt: skip
+    """Run several methods on the clusterings in LABELS and compare the results.
+
+    Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
+    and how far the methods agree with one another. LABELS is as in consensus.
+    """
+    import ensclust
+    from ensclust._methods import METHODS
+    from ensclust._validation import check_choice
+    from ensclust.io import check_output, read_labels, write_labels
+
+    if output == "-":
+        msg = "-o - is not possible here: the table goes to stdout. Name a file."
+        raise click.UsageError(msg)
+    for name in methods or ():
+        check_choice(name, "--methods", tuple(METHODS))
+    if output:
+        check_output(output, source=labels)
+    is_silent = quiet or as_json
+    table = read_table(read_labels, labels, quiet=is_silent, **choice)
+    count = len(methods or METHODS)
+    with progress(f"comparing {count} methods", quiet=is_silent):
+        settings = {"random_state": seed, "n_jobs": n_jobs}
+        found = ensclust.compare(table.values, n_clusters, methods, **settings)
+    if output:
+        columns = {"names": found.methods, "ids": table.ids}
+        write_labels(output, found.labels, source=labels, **columns)
+    if not as_json:
+        click.echo(str(found))
+        click.echo(f"seed {seed}" + (f"; labels written to {output}" if output else ""))
+        return
+    per_method = [
+        {"name": name, "n_clusters": int(column.max()) + 1, "anmi": anmi, "seconds": s}
+        for name, column, anmi, s in zip(
+            found.methods,
+            found.labels.T,
+            found.anmi.tolist(),
+            found.seconds.round(4).tolist(),
+            strict=True,
+        )
+    ]
+    facts = {"k": n_clusters, "seed": seed, "n_objects": len(table.values)}
+    facts |= {"n_clusterings": table.values.shape[1], "output": output}
+    facts |= {"methods": per_method, "agreement": found.agreement.tolist()}
+    click.echo(json.dumps(facts))
+
+
+@click.command(short_help="Say what a file holds.")
+@click.argument("file", type=click.Path())
+@click.option("--as", "content", type=click.Choice(["labels", "features"]),
+              help=_CONTENT)  # fmt: skip
+@table_options
+@json_option
+def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
+    """Say what FILE holds: objects, columns, clusters, missing labels, distinct rows.
+
+    FILE is as in consensus or cluster. Suggestions say what may be wrong with it and
+    which command to run.
+    """
+    from ensclust.inspection import as_text, describe
+
+    facts = read_table(describe, file, quiet=as_json, content=content, **choice)
+    click.echo(json.dumps(facts) if as_json else as_text(facts))

@@ -1,0 +1,163 @@
+"""AnnData files (h5ad): obs columns as labels, X or obsm as features, labels back."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._sources import Source, row_blocks
+from ensclust._validation import gibibytes, import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_LARGEST = 2**31  # bytes that X may take when its zeros are written out
+_SHOWN = 20
+
+
+def require_anndata(what: str) -> Any:
+    """Return ``anndata.io``, or raise with the install line."""
+    return import_optional("anndata.io", f"{what} h5ad", "anndata")
+
+
+def open_labels(path: Path) -> Source:
+    """Return the columns of ``obs``; which of them are clusterings, the user says."""
+    with _reading(path) as file:
+        obs = _element(file, "obs")
+    columns = [obs.index.array, *(obs.iloc[:, i].array for i in range(obs.shape[1]))]
+
+    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+        for rows in row_blocks(len(obs), len(positions)):
+            yield [np.asarray(columns[i][rows]) for i in positions]
+
+    names = ["", *map(str, obs.columns)]
+    choice = f"obs columns {_listed(names[1:])}"
+    return Source(names, len(obs), blocks, index=0, choice=choice)
+
+
+def open_features(path: Path, wanted: Sequence[str]) -> Source:
+    """Return the columns of X, or of what is named in ``wanted`` and lies in obsm."""
+    with _reading(path) as file:
+        ids = np.asarray(_element(file, "obs").index)
+        genes = list(map(str, _element(file, "var").index))
+        embeddings = {
+            name: np.asarray(_element(file, f"obsm/{name}"))
+            for name in file.get("obsm", {})
+            if name in wanted
+        }
+    names, groups = [""], {}
+    for name, values in embeddings.items():
+        groups[name] = list(range(len(names), len(names) + values.shape[1]))
+        names += [f"{name}{i + 1}" for i in range(values.shape[1])]
+    first_gene = len(names)
+    table = np.column_stack([np.empty((len(ids), 0)), *embeddings.values()])
+
+    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+        chosen = [i - first_gene for i in positions if i >= first_gene]
+        with _reading(path) as file:
+            X = _matrix(path, file, len(ids), len(chosen)) if chosen else None
+            for rows in row_blocks(len(ids), len(genes) if chosen else len(positions)):
+                expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
+                yield [
+                    ids[rows]
+                    if i == 0
+                    else (next(expressed) if i >= first_gene else table[rows, i - 1])
+                    for i in positions
+                ]
+
+    return Source([*names, *genes], len(ids), blocks, index=0, groups=groups)
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """Return what the file holds: sizes, obs columns with kinds, names in obsm."""
+    with _reading(path) as file:
+        obs = _element(file, "obs")
+        n_genes = len(_element(file, "var"))
+        obsm = {name: list(file[f"obsm/{name}"].shape) for name in file.get("obsm", {})
+                if hasattr(file[f"obsm/{name}"], "shape")}  # fmt: skip
+    columns = [
+        {
+            "name": str(name),
+            "kind": str(obs[name].dtype),
+            "n_values": int(obs[name].nunique()),
+            "n_missing": int(obs[name].isna().sum()),
+        }
+        for name in obs.columns
+    ]
+    return {
+        "n_objects": len(obs), "n_genes": n_genes, "obs": columns, "obsm": obsm
+    }  # fmt: skip
+
+
+def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) -> None:
+    """Write a copy of ``source`` whose obs has these columns of labels as well.
+
+    They are categories "0", "1", ... as scanpy writes them; -1 is a missing value. All
+    else is copied as it is, so that memory does not depend on the size of X.
+    """
+    io = require_anndata("writing")
+    h5py = import_optional("h5py", "writing h5ad", "anndata")
+    pandas = import_optional("pandas", "writing h5ad", "anndata")
+    with source.open("rb") as original:
+        shutil.copyfileobj(original, handle)
+    with h5py.File(handle, "r+") as file:
+        obs = io.read_elem(file["obs"])
+        for name, labels in columns.items():
+            if len(labels) != len(obs):
+                msg = f"{source} has {len(obs)} objects, but {len(labels)} labels came."
+                raise ValueError(msg)
+            known = [str(i) for i in range(int(labels.max(initial=-1)) + 1)]
+            obs[name] = pandas.Categorical.from_codes(labels, categories=known)
+        io.write_elem(file, "obs", obs)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Any]:
+    require_anndata("reading")
+    h5py = import_optional("h5py", "reading h5ad", "anndata")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        msg = f"{path} cannot be read as h5ad: {error}"
+        raise ValueError(msg) from error
+    with file:
+        yield file
+
+
+def _element(file: Any, name: str) -> Any:
+    if name not in file:
+        msg = f"{file.filename} cannot be read as h5ad: it has no {name}."
+        raise ValueError(msg)
+    return require_anndata("reading").read_elem(file[name])
+
+
+def _matrix(path: Path, file: Any, n_rows: int, n_columns: int) -> Any:
+    """Return X as something to take rows of, without reading it."""
+    if "X" not in file:
+        msg = f"{path} has no X. Name an entry of obsm in columns (--columns)."
+        raise ValueError(msg)
+    X = file["X"]
+    if hasattr(X, "shape"):
+        return X
+    if (needed := 8 * n_rows * n_columns) > _LARGEST:
+        names = _listed(list(file.get("obsm", {})))
+        msg = (
+            f"{path}: X is sparse; {n_columns} of its columns as dense numbers take "
+            f"{gibibytes(needed)}. Name an entry of obsm ({names}) or some genes in "
+            "columns (--columns)."
+        )
+        raise ValueError(msg)
+    return require_anndata("reading").sparse_dataset(X)
+
+
+def _dense(block: Any) -> np.ndarray:
+    return block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." * (len(names) > _SHOWN))
+    return shown or "none"

@@ -1,0 +1,42 @@
+"""Files that are replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def is_device(path: Path) -> bool:
+    """Whether ``path`` is a pipe or device: written to, never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of ``path`` when all is written."""
+    if is_device(path):
+        with path.open("wb") as handle:
+            yield handle
+        return
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with part.open("x+b") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        if target.exists():
+            shutil.copymode(target, part)
+        part.replace(target)
+    except OSError as error:
+        msg = f"{path} could not be written: {error.strerror or error}."
+        raise OSError(msg) from error
+    finally:
+        part.unlink(missing_ok=True)

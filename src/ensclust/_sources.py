@@ -1,0 +1,165 @@
+"""Binary tables (NPY, NPZ, Parquet) as columns that are read in blocks of rows."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensclust._validation import import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+_CELLS = 2**18  # numbers converted at a time
+_LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a binary file offers, before any of it is read.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the columns.
+    n_rows : int
+        Number of objects.
+    blocks : callable
+        Takes the positions of columns; yields lists of their next values, block by
+        block.
+    index : int or None
+        The column that names the objects by the format's own convention.
+    groups : dict of str to list of int
+        Names that stand for several columns.
+    choice : str
+        Why columns must be named, if they must: what there is to choose from.
+    """
+
+    names: list[str]
+    n_rows: int
+    blocks: Callable[[list[int]], Iterator[list[np.ndarray]]]
+    index: int | None = None
+    groups: dict[str, list[int]] = field(default_factory=dict)
+    choice: str = ""
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices of rows that hold a bounded number of cells."""
+    step = max(1, _CELLS // max(1, n_columns))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
+    """Return the arrays of an NPY or NPZ file as one table.
+
+    Of several arrays those named in ``wanted`` are used, or else all. A matrix gives
+    the columns X1, X2, ... and can be named as a whole, X; a file of one array gives
+    1, 2, ...
+    """
+    arrays = _load(path)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    named = {name: arrays[name] for name in arrays if name in wanted} or arrays
+    for name, array in named.items():
+        if array.ndim not in (1, 2):
+            what = f"array {name!r}" if name else "an array"
+            shape = f"shape {array.shape}; expected rows and columns"
+            msg = f"{path} holds {what} of {shape}."
+            raise ValueError(msg)
+    lengths = {len(array) for array in named.values()}
+    if len(lengths) != 1:
+        msg = (
+            f"{path} holds arrays of different length: {_in_words(shapes)}. Name those "
+            "that describe the same objects in columns (--columns)."
+        )
+        raise ValueError(msg)
+    columns: list[tuple[str, int]] = []
+    names: list[str] = []
+    groups: dict[str, list[int]] = {}
+    for name, array in named.items():
+        width = array.shape[1] if array.ndim == 2 else 1
+        groups[name] = list(range(len(names), len(names) + width))
+        columns += [(name, i) for i in range(width)]
+        if len(arrays) > 1 and array.ndim == 1:
+            names.append(name)
+        else:
+            prefix = name if len(arrays) > 1 else ""
+            names += [f"{prefix}{i + 1}" for i in range(width)]
+    n_rows = lengths.pop()
+    index = names.index("object") if "object" in names else None
+    mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
+
+    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+        for rows in row_blocks(n_rows, len(positions)):
+            # Mapped afresh, so that the pages of earlier blocks are let go.
+            mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
+            chosen = (columns[i] for i in positions)
+            yield [_column(mapped[name], rows, i) for name, i in chosen]
+
+    return Source(names, n_rows, blocks, index, groups, _in_words(shapes) * mixed)
+
+
+def _load(path: Path) -> dict[str, np.ndarray]:
+    try:
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
+        return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        msg = f"{path} cannot be read as an array: {error}"
+        raise ValueError(msg) from error
+
+
+def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
+    block = np.asarray(array[rows])
+    return block[:, i] if block.ndim == 2 else block
+
+
+def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(
+        f"{name} ({' x '.join(map(str, shape))})" for name, shape in shapes.items()
+    )
+
+
+def open_parquet(path: Path) -> Source:
+    """Return a Parquet file's columns; a row group is decoded piece by piece."""
+    parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
+    try:
+        file = parquet.ParquetFile(path)
+    except (ValueError, OSError) as error:
+        msg = f"{path} cannot be read as Parquet: {error}"
+        raise ValueError(msg) from error
+    schema = file.schema_arrow
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            msg = (
+                f"{path} has {schema.names.count(name)} columns {name!r}. Rename them."
+            )
+            raise ValueError(msg)
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = [schema.names.index(name) for name in index if name in schema.names]
+    if not index and schema.names[:1] == ["object"]:
+        index = [0]
+
+    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+        names = [schema.names[i] for i in positions]
+        rows = max(1024, _CELLS // len(names))
+        wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
+        with parquet.ParquetFile(path, **_LEAN) as opened:
+            for batch in opened.iter_batches(rows, **wanted):
+                yield [_to_numpy(batch.column(name)) for name in names]
+
+    file.close()
+    only = index[0] if len(index) == 1 else None
+    return Source(list(schema.names), file.metadata.num_rows, blocks, only)
+
+
+def _to_numpy(column) -> np.ndarray:
+    """Return one Arrow array; categories as their values, decimals as floats."""
+    if hasattr(column.type, "index_type"):
+        column = column.cast(column.type.value_type)
+    elif str(column.type).startswith("decimal"):
+        column = column.cast("float64")
+    return column.to_numpy(zero_copy_only=False)

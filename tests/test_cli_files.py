@@ -1,0 +1,183 @@
+"""The command line as a process, with real files of every format."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import ensclust
+from ensclust.io import read_labels, write_labels
+
+SCRIPT = Path(sys.executable).with_name("ensclust")
+X, TRUTH = make_blobs(90, n_features=3, centers=3, cluster_std=0.1, random_state=0)
+LABELS = np.column_stack([TRUTH, (TRUTH + 1) % 3, np.where(TRUTH == 2, -1, TRUTH)])
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs the program in an empty directory."""
+
+    def call(*args, status=0, **more):
+        command = [SCRIPT, *map(str, args)]
+        options = {"cwd": tmp_path, "capture_output": True, "text": True, **more}
+        done = subprocess.run(command, check=False, **options)
+        assert done.returncode == status, done.stderr
+        return done
+
+    return call
+
+
+def write_input(folder, kind):
+    """Write the labels in one format; return the path and how to name its columns."""
+    path = folder / f"runs{kind}"
+    if kind == ".h5ad":
+        anndata = pytest.importorskip("anndata")
+        pandas = pytest.importorskip("pandas")
+        obs = pandas.DataFrame(LABELS, columns=NAMES, index=map(str, range(90)))
+        cells = anndata.AnnData(X, obs=obs)
+        cells.obsm["X_blobs"] = X
+        cells.write_h5ad(path)
+        return path, ["--columns", "a,b,c"]
+    write_labels(path, LABELS, names=NAMES)
+    return path, []
+
+
+@pytest.mark.parametrize("kind", [".csv", ".tsv", ".npy", ".npz", ".parquet", ".h5ad"])
+def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
+    path, columns = write_input(tmp_path, kind)
+    out = tmp_path / f"out{kind}"
+    run("consensus", path, *columns, "-k", 3, "--seed", 1, "-o", out)
+    named = ["cluster"] if kind == ".h5ad" else None
+    found = read_labels(out, columns=named).values[:, 0]
+    assert (found == ensclust.consensus(LABELS, 3, random_state=1)).all()
+
+
+def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
+    path, _ = write_input(tmp_path, ".h5ad")
+    run("cluster", path, "--columns", "X_blobs", "-k", 3, "-o", "copy.h5ad")
+    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad").obs
+    assert ensclust.metrics.ari(found["cluster"], TRUTH) == 1.0
+    assert list(found.columns) == [*NAMES, "cluster"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["consensus", "runs.h5ad", "-k", 3], "Name those to use in columns"),
+        (["consensus", "runs.h5ad", "-k", 3, "--columns", "z"], "no column 'z'"),
+        (["cluster", "runs.h5ad", "-k", 3, "-o", "runs.h5ad"], "is the input. Name"),
+        (["consensus", "no.csv", "-k", 3, "-o", "old.h5ad"], "the input is no.csv"),
+        (
+            ["compare", "no.csv", "-k", 3, "--methods", "x"],
+            "--methods='x' is not known",
+        ),
+        (["cluster", "runs.h5ad", "-k", "lifetime"], "Got 'lifetime' instead"),
+        (["info", "no.parquet"], "no.parquet does not exist"),
+    ],
+)
+def test_error_is_one_line_and_leaves_every_file(run, tmp_path, args, words):
+    path, _ = write_input(tmp_path, ".h5ad")
+    (tmp_path / "old.h5ad").write_text("old")
+    before = path.read_bytes()
+    done = run(*args, status=2)
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    slow = [line for line in lines if line.startswith("ensclust: reading ")]
+    (error,) = (line for line in lines if line not in slow)
+    assert error.startswith("ensclust: error: ")
+    assert words in error
+    assert path.read_bytes() == before
+    assert (tmp_path / "old.h5ad").read_text() == "old"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"runs.h5ad", "old.h5ad"}
+
+
+def test_commands_join_by_pipes(tmp_path):
+    write_input(tmp_path, ".csv")
+    line = f"'{SCRIPT}' consensus runs.csv -k 2,3 -q | '{SCRIPT}' info - --json"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    facts = json.loads(done.stdout)
+    assert [column["name"] for column in facts["columns"]] == ["k2", "k3"]
+    assert (facts["n_objects"], facts["has_ids"]) == (90, True)
+
+
+def test_lifetime_is_a_number_of_clusters_for_eac(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    done = run("consensus", path, "-k", "lifetime", "-m", "eac", "--json", "--seed", 0)
+    facts = json.loads(done.stdout)
+    assert (facts["k"], facts["n_clusters"]) == ("lifetime", 3)
+
+
+def test_compare_shows_and_writes_every_method(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    args = ["compare", path, "-k", 3, "--methods", "eac,kcc", "--seed", 2]
+    text = run(*args).stdout
+    assert "clusters    ANMI   seconds" in text
+    assert text.count("\neac ") == text.count("\nkcc ") == 2
+    facts = json.loads(run(*args, "--json", "-o", "both.csv").stdout)
+    names = [method["name"] for method in facts["methods"]]
+    assert sorted(names) == ["eac", "kcc"]
+    assert np.shape(facts["agreement"]) == (2, 2)
+    assert facts["seed"] == 2
+    table = read_labels(tmp_path / "both.csv")
+    assert table.columns == tuple(names)
+    assert len(table.ids) == 90
+
+
+def test_info_tells_labels_from_features(run, tmp_path):
+    path, _ = write_input(tmp_path, ".parquet")
+    assert "90 objects, 3 clusterings, 8 base clusters" in run("info", path).stdout
+    np.save(tmp_path / "X.npy", X)
+    assert "90 objects, 3 features" in run("info", "X.npy").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script_is_given(run, shell):
+    environment = {**os.environ, "_ENSCLUST_COMPLETE": f"{shell}_source"}
+    assert "_ENSCLUST_COMPLETE" in run(env=environment).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("ensclust con", "plain,consensus"), ("ensclust consensus -m ecpcs", "ecpcs-mc")],
+)
+def test_commands_and_methods_are_completed(run, words, found):
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = run(env={**os.environ, "_ENSCLUST_COMPLETE": "bash_complete", **asked})
+    assert found in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pseudo-terminals")
+def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
+    import pty
+
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((4000, 8)))
+    command = [SCRIPT, "cluster", "X.npy", "-k", "5", "-o", "o.npy", "--n-jobs", "1"]
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": theirs, "cwd": tmp_path}
+    with subprocess.Popen(command, env=environment, **pipes) as running:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        assert running.wait() == 0
+    os.close(ours)
+    text = shown.decode()
+    assert "clustering 4,000 objects" in text
+    assert " left" in text
+    assert "labels written to o.npy" in text

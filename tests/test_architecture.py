@@ -19,9 +19,9 @@ LAYERS = (
     ("_parallel", "_validation", "_encoding", "_progress"),
     ("ensemble", "metrics"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
-    ("onehot_kmeans", "microclusters", "generation", "datasets"),
+    ("onehot_kmeans", "microclusters", "generation", "datasets", "criteria"),
     ("base",),
-    ("_methods",),
+    ("_methods", "selection"),
 )
 
 

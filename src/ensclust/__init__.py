@@ -11,6 +11,8 @@ _HOMES = {
     "Dendrogram": "dendrogram",
     "consensus": "base",
     "methods": "_methods",
+    "select_k": "selection",
+    "BestConsensus": "_methods.best",
     "generate": "generation",
     "EnsembleGenerator": "generation",
     "EAC": "_methods.eac",

@@ -12,11 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JOBS = "Threads; never changes the result."
-_METHOD = "Consensus method; 'ensclust methods' lists them."
+_METHOD = (
+    "Consensus method; 'ensclust methods' lists them. best keeps the best of some."
+)
 _PARAM = "Parameter of the method, such as steps=10; repeatable."
 _OUTPUT = "CSV, TSV, NPY or Parquet file for the labels; - is CSV on stdout."
 _HEADER = "Whether the first line of a text file holds names."
 
+output_option = click.option(
+    "-o", "--output", default="-", show_default=True, metavar="FILE", help=_OUTPUT
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout."
 )
@@ -28,16 +33,14 @@ class IntegerRange(click.IntRange):
     name = "integer"
 
 
-def run_options(command: Callable) -> Callable:
-    """Add the options that ``cluster`` and ``consensus`` share."""
+def run_options(method: str) -> Callable[[Callable], Callable]:
+    """Return a decorator: the options of a command that runs a method on a file."""
     option = click.option
     options = [
-        option("-m", "--method", default="ecpcs-mc", show_default=True, help=_METHOD,
+        option("-m", "--method", default=method, show_default=True, help=_METHOD,
                metavar="NAME"),
         option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
                metavar="NAME=VALUE"),
-        option("-o", "--output", default="-", show_default=True, metavar="FILE",
-               help=_OUTPUT),
         option("--seed", type=IntegerRange(0, 2**32 - 1), metavar="S",
                help="Decides the result.", show_default="drawn, and reported",
                default=lambda: secrets.randbelow(2**31)),
@@ -50,16 +53,46 @@ def run_options(command: Callable) -> Callable:
         json_option,
         option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
     ]  # fmt: skip
-    for add in reversed(options):
-        command = add(command)
-    return command
+
+    def add_all(command: Callable) -> Callable:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return add_all
 
 
-def several_k(text: str) -> list[int]:
-    """Turn "2,3,5" into [2, 3, 5]."""
+def one_k(text: str) -> int | str:
+    """Turn "5" into 5, and leave "auto"."""
+    if text == "auto":
+        return text
+    ks = _integers(text)
+    if len(ks) == 1:
+        return ks[0]
+    msg = f"{text!r} is not a positive integer or auto."
+    raise click.BadParameter(msg)
+
+
+def several_k(text: str) -> list[int | str]:
+    """Turn "2,3,5" into [2, 3, 5], and "auto" into ["auto"]."""
+    if text == "auto":
+        return [text]
     if ks := _integers(text):
         return list(dict.fromkeys(ks))
-    msg = f"{text!r} is not a positive integer or a list such as 2,3,5."
+    msg = f"{text!r} is not a positive integer, a list such as 2,3,5, or auto."
+    raise click.BadParameter(msg)
+
+
+def k_range(text: str) -> list[int]:
+    """Turn "2-5" into [2, 3, 4, 5], and "2,4,8" into [2, 4, 8]."""
+    ends = [part.strip() for part in text.split("-")]
+    if len(ends) == 2 and all(end.isdecimal() for end in ends):
+        ks = list(range(int(ends[0]), int(ends[1]) + 1))
+    else:
+        ks = _integers(text)
+    if ks and ks[0] > 0:
+        return ks
+    msg = f"{text!r} is not a range such as 2-20 or a list such as 2,4,8."
     raise click.BadParameter(msg)
 
 

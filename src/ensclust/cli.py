@@ -9,6 +9,7 @@ import time
 import traceback
 import warnings
 from dataclasses import asdict, dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,9 @@ from ensclust._options import (
     IntegerRange,
     base_k,
     json_option,
+    k_range,
+    one_k,
+    output_option,
     run_options,
     several_k,
 )
@@ -36,7 +40,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 12  # cluster sizes in a summary
 
-_KS = "Number of consensus clusters; several give a column each."
+_K = "Number of consensus clusters, or auto."
+_KS = "Number of consensus clusters, or auto; several give a column each."
+_K_RANGE = "Numbers of clusters to try."
+_K_RANGE_DEFAULT = "2 to the square root of the number of objects, at most 50"
 _BASE_K = "Clusters per base clustering: drawn from LO to HI, or one number."
 _BASE_K_DEFAULT = "from K to the square root of the number of objects, at most 100"
 _STANDARDIZE = "Give every column mean 0 and standard deviation 1 first."
@@ -80,7 +87,7 @@ class _Commands(click.Group):
 
 @dataclass(frozen=True)
 class _Run:
-    """What ``cluster`` and ``consensus`` have in common, from options to output."""
+    """What commands that run a method have in common, from options to output."""
 
     method: str
     param: tuple[tuple[str, Any], ...]
@@ -89,9 +96,9 @@ class _Run:
     columns: list[str] | None
     id_column: str | None
     header: bool | None
-    output: str
     as_json: bool
     quiet: bool
+    output: str = "-"
 
     @property
     def is_silent(self) -> bool:
@@ -124,7 +131,7 @@ class _Run:
             return reader(path, header=self.header, **choice)
 
     def deliver(
-        self, table: Table, ks: list[int], labels: np.ndarray, seconds: float
+        self, table: Table, ks: list[int | str], labels: np.ndarray, seconds: float
     ) -> None:
         """Write the labels, (n_objects, len(ks)), and say what was found."""
         from ensclust.io import write_labels
@@ -148,8 +155,13 @@ class _Run:
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
 
-    def _facts(self, ks: list[int], labels: np.ndarray, sizes: list) -> dict[str, Any]:
-        per_k = {"k": ks, "n_clusters": [len(counts) for counts in sizes]}
+    def _facts(
+        self, ks: list[int | str], labels: np.ndarray, sizes: list
+    ) -> dict[str, Any]:
+        per_k: dict[str, list] = {
+            "k": ks,
+            "n_clusters": [len(counts) for counts in sizes],
+        }
         per_k |= {"sizes": sizes}
         if self.output == "-":
             per_k |= {"labels": labels.T.tolist()}
@@ -193,14 +205,14 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
 @main.command(short_help="Cluster a table of numbers.")
 @click.argument("data")
-@click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
-              help="Number of consensus clusters.")  # fmt: skip
+@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI", help=_BASE_K,
               show_default=_BASE_K_DEFAULT)  # fmt: skip
 @click.option("--standardize", is_flag=True, help=_STANDARDIZE)
-@run_options
+@output_option
+@run_options("ecpcs-mc")
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
@@ -231,7 +243,8 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 @click.argument("labels")
 @click.option("-k", "--n-clusters", type=several_k, required=True,
               metavar="K[,K...]", help=_KS)  # fmt: skip
-@run_options
+@output_option
+@run_options("ecpcs-mc")
 def consensus(labels, n_clusters, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
@@ -252,6 +265,42 @@ def consensus(labels, n_clusters, **shared) -> None:
     run.deliver(table, n_clusters, found, time.perf_counter() - start)
 
 
+@main.command("select-k", short_help="Find how many clusters there are.")
+@click.argument("labels")
+@click.option("-k", "--k-range", type=k_range, metavar="LO-HI", help=_K_RANGE,
+              show_default=_K_RANGE_DEFAULT)  # fmt: skip
+@run_options("ecpcs-hc")
+def select_k(labels, k_range, **shared) -> None:
+    """Say how many clusters suit the base clusterings in the columns of LABELS.
+
+    LABELS is a file as for consensus, or - for CSV on stdin. Every number of clusters
+    is judged by several criteria; a star marks what each suggests.
+    """
+    import ensclust
+    from ensclust.io import read_labels
+
+    run = _Run(**shared)
+    settings = run.settings()
+    table = run.read(read_labels, labels)
+    start = time.perf_counter()
+    with progress(f"judging {len(table.values):,} objects", quiet=run.is_silent):
+        found = ensclust.select_k(table.values, k_range, run.method, **settings)
+    seconds = round(time.perf_counter() - start, 3)
+    if run.as_json:
+        facts = {"method": run.method, "seed": run.seed, "n_judged": found.n_judged}
+        facts |= {"best_k": found.best_k, "suggested": found.suggested}
+        rows = [
+            {name: None if isnan(value) else value for name, value in row.items()}
+            for row in found.table
+        ]
+        click.echo(json.dumps({**facts, "table": rows, "seconds": seconds}))
+        return
+    click.echo(str(found))
+    if not run.quiet:
+        size = f"{found.n_judged:,} objects judged, {seconds:.2f} s, seed {run.seed}"
+        click.echo(f"{run.method}: k = {found.best_k}; {size}", err=True)
+
+
 @main.command()
 @json_option
 def methods(*, as_json: bool) -> None:
@@ -267,6 +316,9 @@ def methods(*, as_json: bool) -> None:
         click.echo(f"    time {info.time}; memory {info.memory}")
         click.echo(f"    https://doi.org/{info.doi}")
     click.echo("N objects, M base clusterings, Nc base clusters, F distinct label rows")
+    click.echo(
+        "--method best runs some of them and keeps what agrees best with the inputs"
+    )
 
 
 @main.command(short_help="Compare the methods on handwritten digits.")

@@ -15,7 +15,7 @@ _JOBS = "Threads; never changes the result."
 _METHOD = (
     "Consensus method; 'ensclust methods' lists them. best keeps the best of some."
 )
-_PARAM = "Parameter of the method, such as steps=10; repeatable."
+_PARAM = "Parameter of the method, such as steps=10 or a list a,b; repeatable."
 _OUTPUT = "CSV, TSV, NPY or Parquet file for the labels; - is CSV on stdout."
 _HEADER = "Whether the first line of a text file holds names."
 
@@ -126,7 +126,9 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, _value(value)
 
 
-def _value(text: str) -> int | float | bool | str:
+def _value(text: str) -> int | float | bool | str | list:
+    if "," in text:
+        return [_value(part.strip()) for part in text.split(",")]
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from ensclust.base import BaseConsensus
     from ensclust.io import Table
 
 _SHOWN = 12  # cluster sizes in a summary
@@ -131,7 +132,12 @@ class _Run:
             return reader(path, header=self.header, **choice)
 
     def deliver(
-        self, table: Table, ks: list[int | str], labels: np.ndarray, seconds: float
+        self,
+        table: Table,
+        ks: list[int | str],
+        labels: np.ndarray,
+        seconds: float,
+        model: BaseConsensus,
     ) -> None:
         """Write the labels, (n_objects, len(ks)), and say what was found."""
         from ensclust.io import write_labels
@@ -141,8 +147,11 @@ class _Run:
             shown = labels[:, 0] if len(ks) == 1 else labels
             write_labels(self.output, shown, names=names, ids=table.ids)
         sizes = [_sizes(column) for column in labels.T]
+        compared = getattr(model, "comparison_", []) if len(ks) == 1 else []
         if self.as_json:
             facts = self._facts(ks, labels, sizes)
+            if compared:
+                facts["comparison"] = compared
             if table.ids is not None and "labels" in facts:
                 facts["objects"] = table.ids
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
@@ -152,6 +161,9 @@ class _Run:
             for k, counts in zip(ks, sizes, strict=True):
                 words = _in_words(counts, len(labels) - sum(counts))
                 click.echo(f"  k={k}: {words}", err=True)
+            for row in compared:
+                words = "ANMI {anmi:.4f}, k={n_clusters}, {seconds:.2f} s".format(**row)
+                click.echo(f"  {row['method']}: {words}", err=True)
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
 
@@ -230,7 +242,7 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
     with progress(f"clustering {len(table.values):,} objects", quiet=run.is_silent):
         X = _standardized(table.values) if standardize else table.values
         labels = model.fit(X).labels_.reshape(-1, 1)
-    run.deliver(table, [n_clusters], labels, time.perf_counter() - start)
+    run.deliver(table, [n_clusters], labels, time.perf_counter() - start, model)
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
@@ -252,17 +264,21 @@ def consensus(labels, n_clusters, **shared) -> None:
     on stdin. Labels are integers or text; an empty cell, NA or a negative number means
     "not clustered".
     """
-    import ensclust
+    import numpy as np
+
+    from ensclust import Ensemble
+    from ensclust._methods import make
     from ensclust.io import read_labels
 
     run = _Run(**shared)
-    settings = run.settings()
+    model = make(run.method, base="precomputed", **run.settings())
     table = run.read(read_labels, labels)
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
-        found = ensclust.consensus(table.values, n_clusters, run.method, **settings)
-    run.deliver(table, n_clusters, found, time.perf_counter() - start)
+        columns = model._fit_all(Ensemble(table.values), n_clusters)
+    found = np.column_stack(columns)
+    run.deliver(table, n_clusters, found, time.perf_counter() - start, model)
 
 
 @main.command("select-k", short_help="Find how many clusters there are.")

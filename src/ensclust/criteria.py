@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ensclust.ensemble import Ensemble
 
 PAC_WINDOW = (0.1, 0.9)
-_BLOCK = 2**22  # values of a block of the silhouette
+_BLOCK = 2**20  # values of a block of the silhouette
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
 
@@ -132,7 +132,7 @@ def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:
     -------
     float
         Between -1 and 1, NaN for one cluster. An object alone in its cluster counts
-        0. Time F M k for F distinct label rows, memory a block of 32 MB.
+        0. Time F M k for F distinct label rows, memory a few blocks of 8 MB.
     """
     n_labels = int(labels.max()) + 1
     if n_labels == 1:

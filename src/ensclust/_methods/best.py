@@ -130,11 +130,10 @@ class BestConsensus(BaseConsensus):
         """Return the labels of a method and its row of the comparison, for each k."""
         from ensclust._methods import METHODS  # noqa: PLC0415  the table knows this too
 
-        method = METHODS[check_choice(name, "methods", tuple(METHODS))]
         # An integer makes the method's labels those that it gives on its own.
         own = isinstance(self.random_state, Integral)
         seed = self.random_state if own else self._seed
-        model = method(base="precomputed", random_state=seed, n_jobs=self.n_jobs)
+        model = METHODS[name](base="precomputed", random_state=seed, n_jobs=self.n_jobs)
         start = time.perf_counter()
         with fewer_clusters_are_fine():
             columns = model._fit_all(ensemble, ks)
@@ -161,4 +160,9 @@ class BestConsensus(BaseConsensus):
                 f"{list(QUICK)}, or None."
             )
             raise ValueError(msg)
-        return list(dict.fromkeys(self.methods))
+        from ensclust._methods import methods  # noqa: PLC0415  the table knows this too
+
+        known = tuple(methods())
+        return list(
+            dict.fromkeys(check_choice(name, "methods", known) for name in self.methods)
+        )

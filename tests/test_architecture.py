@@ -20,9 +20,9 @@ LAYERS = (
     ("ensemble", "metrics"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
-    ("onehot_kmeans", "microclusters", "generation", "datasets"),
+    ("onehot_kmeans", "microclusters", "generation", "datasets", "criteria"),
     ("base",),
-    ("_methods",),
+    ("_methods", "selection"),
     ("comparison", "inspection", "_options"),
 )
 

@@ -74,7 +74,16 @@ def test_version_is_that_of_the_package(run):
 def test_help_lists_the_commands(run, args):
     result = run(*args)
     assert result.exit_code == 0
-    for command in ("cluster", "consensus", "compare", "info", "methods", "demo"):
+    commands = (
+        "cluster",
+        "consensus",
+        "select-k",
+        "compare",
+        "info",
+        "methods",
+        "demo",
+    )
+    for command in commands:
         assert f"\n  {command} " in result.stdout
 
 
@@ -91,8 +100,9 @@ def test_start_up_imports_nothing_heavy():
         ("--nosuch", "No such option"),
         ("cluster data.csv", "Missing option '-k'"),
         ("cluster -k 3", "Missing argument 'DATA'"),
-        ("cluster data.csv -k x", "'x' is not a positive integer or lifetime."),
-        ("cluster data.csv -k 0", "'0' is not a positive integer or lifetime."),
+        ("cluster data.csv -k x", "'x' is not a positive integer, lifetime or auto."),
+        ("cluster data.csv -k 0", "'0' is not a positive integer, lifetime or auto."),
+        ("select-k labels.csv -k 5-2", "'5-2' is not a range such as 2-20"),
         ("cluster data.csv -k 3 extra", "extra argument (extra). See"),
         ("cluster data.csv -k 3 --n-clusterings 0", "0 is not in the range x>=1"),
         ("cluster data.csv -k 3 --base-k a", "such as 5,20"),
@@ -167,7 +177,7 @@ def test_error_of_the_library_is_one_line(run, labels, monkeypatch, error, line)
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("ensclust.base.consensus", fail)
+    monkeypatch.setattr("ensclust.base.BaseConsensus._fit_all", fail)
     result = run("consensus", labels, "-k", 2)
     assert (result.exit_code, result.stderr) == (2, line)
 
@@ -343,6 +353,53 @@ def test_header_can_be_denied(run, tmp_path):
     (tmp_path / "labels.csv").write_text("a\nb\nb\nb\n")
     result = run("consensus", "labels.csv", "-k", 2, "--no-header", "-q")
     assert len(result.stdout.splitlines()) == 5
+
+
+# --- the number of clusters, and the best of several methods
+
+
+@pytest.mark.parametrize("args", [["cluster", "data.csv"], ["consensus", "runs.csv"]])
+def test_auto_finds_the_number_of_clusters(run, data, tmp_path, args):
+    runs = np.column_stack([np.repeat(np.arange(k), 60 // k) for k in (3, 6, 12, 15)])
+    np.savetxt(tmp_path / "runs.csv", runs, "%d", ",", header="a,b,c,d", comments="")
+    result = run(*args, "-k", "auto", "--seed", 0, "--json")
+    facts = json.loads(result.stdout)
+    assert (facts["k"], facts["n_clusters"]) == ("auto", 3)
+    result = run(*args, "-k", "auto", "--seed", 0, "-o", "out.csv")
+    assert "k=auto: 3 clusters of 20, 20, 20" in result.stderr
+
+
+def test_select_k_shows_a_table_with_stars(run, labels):
+    result = run("select-k", labels, "-k", "1-3", "--seed", 0)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[:2] == ["k", "anmi"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3"]
+    assert result.stdout.count("*") == 6
+    assert result.stderr.startswith("ecpcs-hc: k = 2; 6 objects judged, ")
+
+
+def test_select_k_as_json(run, labels):
+    result = run("select-k", labels, "-m", "kcc", "-k", "2,3", "--json", "--seed", 7)
+    facts = json.loads(result.stdout)
+    assert (facts["method"], facts["seed"], facts["best_k"]) == ("kcc", 7, 2)
+    assert [row["k"] for row in facts["table"]] == [2, 3]
+    assert facts["table"][0]["lifetime"] is None
+    assert "lifetime" not in facts["suggested"]
+
+
+def test_select_k_refuses_more_clusters_than_objects(run, labels):
+    assert_one_error(run("select-k", labels, "-k", "2-9"), "n_clusters=7 is larger")
+
+
+def test_best_reports_every_method(run, data, labels):
+    args = ["-k", 2, "-m", "best", "-p", "methods=eac,ecpcs-mc", "--seed", 0]
+    result = run("consensus", labels, *args)
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 7
+    assert "  eac: ANMI 0." in result.stderr
+    facts = json.loads(run("cluster", data, *args, "--json").stdout)
+    assert {row["method"] for row in facts["comparison"]} == {"eac", "ecpcs-mc"}
 
 
 # --- methods and demo

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import reference
 from ensclust import MCLA, Ensemble, consensus, partition, similarity
-from ensclust._methods.mcla import mean_nmi
-from ensclust.metrics import ari, nmi
+from ensclust.metrics import ari, mean_nmi, nmi
 from strategies import ensembles, random_ensemble
 
 GOLDEN = ("tiny", "wine_z", "digits_raw")

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from ensclust._options import _parameter, base_k, one_k, several_k
+from ensclust._options import _parameter, base_k, k_range, one_k, several_k
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,7 @@ from ensclust._options import _parameter, base_k, one_k, several_k
         ("n=False", False),
         ("n=single", "single"),
         ("n=a=b", "a=b"),
+        ("n=a,2", ["a", 2]),
     ],
 )
 def test_parameter_values_are_numbers_truths_or_text(text, value):
@@ -35,13 +36,27 @@ def test_k_named_twice_is_refused():
         several_k("2,3,2")
 
 
+def test_auto_is_left_to_the_library():
+    assert one_k("auto") == "auto"
+    assert several_k("auto") == ["auto"]
+    assert one_k("5") == 5
+
+
+def test_a_range_of_k_holds_both_ends():
+    assert k_range("2-4") == [2, 3, 4]
+    assert k_range("2, 8") == [2, 8]
+    for text in ("", "4-2", "0-3", "2-", "a-b", "2-3-4"):
+        with pytest.raises(click.BadParameter, match="a range such as 2-20"):
+            k_range(text)
+
+
 def test_base_k_is_a_number_or_a_pair():
     assert base_k("5") == 5
     assert base_k("5, 20") == (5, 20)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a"])
-@pytest.mark.parametrize("convert", [several_k, one_k, base_k])
+@pytest.mark.parametrize("convert", [one_k, several_k, base_k])
 def test_what_is_no_positive_integer_is_refused(convert, text):
     with pytest.raises(click.BadParameter, match=f"'{text}' is not a positive integer"):
         convert(text)

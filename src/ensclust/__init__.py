@@ -12,6 +12,8 @@ _HOMES = {
     "consensus": "base",
     "compare": "comparison",
     "methods": "_methods",
+    "select_k": "selection",
+    "BestConsensus": "_methods.best",
     "generate": "generation",
     "EnsembleGenerator": "generation",
     "EAC": "_methods.eac",

@@ -12,14 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JOBS = "Threads; never changes the result."
-_METHOD = "Consensus method; 'ensclust methods' lists them."
-_PARAM = "Parameter of the method, such as steps=10; repeatable."
+_METHOD = (
+    "Consensus method; 'ensclust methods' lists them. best keeps the best of some."
+)
+_PARAM = "Parameter of the method, such as steps=10 or a list a,b; repeatable."
 _OUTPUT = "File for the labels, by extension; - is CSV on stdout."
 _COLUMNS = "Use these columns only; in an h5ad file: of obs, or X_pca and the like."
 _HEADER = "Whether the first line of a text file holds names."
 
-_WORDS = ("lifetime",)  # what a method may take for a number of clusters
+_WORDS = ("lifetime", "auto")  # what may stand for a number of clusters
 
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    default="-",
+    show_default=True,
+    metavar="FILE",
+    help=_OUTPUT,
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout."
 )
@@ -44,22 +55,21 @@ seed_option = click.option(
 )
 
 
-def run_options(command: Callable) -> Callable:
-    """Add the options that ``cluster`` and ``consensus`` share."""
+def run_options(method: str) -> Callable[[Callable], Callable]:
+    """Return a decorator: the options of a command that runs a method on a file."""
     option = click.option
-    return _add(command, [
-        option("-m", "--method", default="ecpcs-mc", show_default=True, help=_METHOD,
+    options = [
+        option("-m", "--method", default=method, show_default=True, help=_METHOD,
                metavar="NAME", shell_complete=_complete_method),
         option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
                metavar="NAME=VALUE"),
-        option("-o", "--output", type=click.Path(), default="-", show_default=True,
-               metavar="FILE", help=_OUTPUT),
         seed_option,
         jobs_option,
         table_options,
         json_option,
         option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
-    ])  # fmt: skip
+    ]  # fmt: skip
+    return lambda command: _add(command, options)
 
 
 def table_options(command: Callable) -> Callable:
@@ -84,7 +94,7 @@ def several_k(text: str) -> list[int | str]:
     ks: list[Any] = [text] if text in _WORDS else _integers(text)
     if not ks:
         words = " or ".join(_WORDS)
-        msg = f"{text!r} is not a positive integer, a list such as 2,3,5, or {words}."
+        msg = f"{text!r} is not a positive integer, a list such as 2,3,5, {words}."
         raise click.BadParameter(msg)
     for k in ks:
         if ks.count(k) > 1:
@@ -100,7 +110,20 @@ def one_k(text: str) -> int | str:
     ks = _integers(text)
     if len(ks) == 1:
         return ks[0]
-    msg = f"{text!r} is not a positive integer or {' or '.join(_WORDS)}."
+    msg = f"{text!r} is not a positive integer, {' or '.join(_WORDS)}."
+    raise click.BadParameter(msg)
+
+
+def k_range(text: str) -> list[int]:
+    """Turn "2-5" into [2, 3, 4, 5], and "2,4,8" into [2, 4, 8]."""
+    ends = [part.strip() for part in text.split("-")]
+    if len(ends) == 2 and all(end.isdecimal() for end in ends):
+        ks = list(range(int(ends[0]), int(ends[1]) + 1))
+    else:
+        ks = _integers(text)
+    if ks and ks[0] > 0:
+        return ks
+    msg = f"{text!r} is not a range such as 2-20 or a list such as 2,4,8."
     raise click.BadParameter(msg)
 
 
@@ -134,7 +157,9 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, _value(value)
 
 
-def _value(text: str) -> int | float | bool | str:
+def _value(text: str) -> int | float | bool | str | list:
+    if "," in text:
+        return [_value(part.strip()) for part in text.split(",")]
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ensclust._validation import check_n_clusters, warn
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # One wording for the parameters that every method shares; see document().
 SHARED_PARAMETERS = {
-    "n_clusters": """n_clusters : int, default=8
+    "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. Where the method cannot form
-        so many, it warns and returns fewer.""",
+        so many, it warns and returns fewer. "auto" takes what
+        :func:`ensclust.select_k` suggests for the base clusterings; the attribute
+        ``selection_`` then shows why.""",
     "n_clusterings": """n_clusterings : int, default=20
         Number of base clusterings to generate; ignored with precomputed labels.""",
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
@@ -79,7 +86,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     info: ClassVar[MethodInfo]
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
         "n_clusterings": [Interval(Integral, 1, None, closed="left")],
         "base_k": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "base": [str, list, tuple, BaseEstimator],
@@ -168,10 +178,31 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             ensemble = ensemble.take(~absent)
         if absent.all():
             return [np.full(len(absent), -1, np.int32) for _ in ks]
-        self._prepare(ensemble)
+        if "auto" in ks:
+            best_k = self._select(ensemble)
+            ks = [best_k if k == "auto" else k for k in ks]
         n = ensemble.n_objects
         fit = [k if isinstance(k, str) else min(k, n) for k in ks]
-        return [self._numbered(self._cut(k), k, absent) for k in fit]
+        cuts = zip(self._cuts(ensemble, fit), fit, strict=True)
+        return [self._numbered(labels, k, absent) for labels, k in cuts]
+
+    def _select(self, ensemble: Ensemble) -> int:
+        """Return the number of clusters that suits the ensemble."""
+        from ensclust.selection import DEFAULT_CRITERION, select_k  # noqa: PLC0415
+
+        self.selection_ = select_k(
+            ensemble,
+            criteria=[DEFAULT_CRITERION],
+            random_state=self._seed,
+            n_jobs=self.n_jobs,
+        )
+        return self.selection_.best_k
+
+    def _cuts(self, ensemble: Ensemble, ks: list) -> Iterator[np.ndarray]:
+        """Yield the labels for each k; each is numbered before the next is made."""
+        self._prepare(ensemble)
+        for k in ks:
+            yield self._cut(k)
 
     def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
         """Return labels numbered by first appearance, -1 for absent objects."""
@@ -189,6 +220,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         return numbered
 
     def _check_k(self, n_clusters: Any, n_samples: int) -> int | str:
+        if isinstance(n_clusters, str) and n_clusters == "auto":
+            return n_clusters
         return check_n_clusters(n_clusters, n_samples)
 
     def _prepare(self, ensemble: Ensemble) -> None:
@@ -204,6 +237,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = self.base == "precomputed"
         return tags
+
+
+@contextmanager
+def fewer_clusters_are_fine() -> Iterator[None]:
+    """Leave out the warning that a method formed fewer clusters than asked for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\w+ formed \d+ of n_clusters")
+        yield
 
 
 def first_appearance(labels: np.ndarray) -> np.ndarray:
@@ -227,10 +268,12 @@ def consensus(
     labels : Ensemble, array-like, DataFrame or path
         The base clusterings, (n_objects, n_clusterings), one column each; negative or
         NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
-    n_clusters : int or list of ints
-        Number of consensus clusters. For a list, all are cut from one preparation.
+    n_clusters : int, "auto" or list of them
+        Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
+        suggests. For a list, all are cut from one preparation.
     method : str, default="ecpcs-mc"
-        One of :func:`ensclust.methods`.
+        One of :func:`ensclust.methods`, or "best": several methods, of which the one
+        that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     **params

@@ -9,6 +9,7 @@ import time
 import traceback
 import warnings
 from dataclasses import asdict, dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,9 @@ from ensclust._options import (
     IntegerRange,
     base_k,
     json_option,
+    k_range,
     one_k,
+    output_option,
     run_options,
     several_k,
 )
@@ -34,14 +37,15 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from ensclust.base import BaseConsensus
     from ensclust.io import Table
 
 _SHOWN = 12  # cluster sizes in a summary
 
-_K = "Number of consensus clusters; for eac also 'lifetime'."
-_KS = (
-    "Number of consensus clusters, or several: a column each; for eac also 'lifetime'."
-)
+_K = "Number of consensus clusters, or auto; for eac also lifetime."
+_KS = f"{_K} Several give a column each."
+_K_RANGE = "Numbers of clusters to try."
+_K_RANGE_DEFAULT = "2 to the square root of the number of objects, at most 50"
 _BASE_K = "Clusters per base clustering: drawn from LO to HI, or one number."
 _BASE_K_DEFAULT = "from K to the square root of the number of objects, at most 100"
 _COMPLETION = """\b
@@ -91,7 +95,7 @@ class _Commands(click.Group):
 
 @dataclass(frozen=True)
 class _Run:
-    """What ``cluster`` and ``consensus`` have in common, from options to output."""
+    """What commands that run a method have in common, from options to output."""
 
     method: str
     param: tuple[tuple[str, Any], ...]
@@ -100,9 +104,9 @@ class _Run:
     columns: list[str] | None
     id_column: str | None
     header: bool | None
-    output: str
     as_json: bool
     quiet: bool
+    output: str = "-"
 
     @property
     def is_silent(self) -> bool:
@@ -146,6 +150,7 @@ class _Run:
         ks: list[int | str],
         labels: np.ndarray,
         seconds: float,
+        model: BaseConsensus,
     ) -> None:
         """Write the labels, (n_objects, len(ks)), and say what was found."""
         from ensclust.io import write_labels
@@ -155,8 +160,11 @@ class _Run:
             shown = labels[:, 0] if len(ks) == 1 else labels
             write_labels(self.output, shown, names=names, ids=table.ids, source=source)
         sizes = [_sizes(column) for column in labels.T]
+        compared = getattr(model, "comparison_", []) if len(ks) == 1 else []
         if self.as_json:
             facts = self._facts(ks, labels, sizes)
+            if compared:
+                facts["comparison"] = compared
             if table.ids is not None and "labels" in facts:
                 facts["objects"] = table.ids
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
@@ -166,6 +174,9 @@ class _Run:
             for k, counts in zip(ks, sizes, strict=True):
                 words = _in_words(counts, len(labels) - sum(counts))
                 click.echo(f"  k={k}: {words}", err=True)
+            for row in compared:
+                words = "ANMI {anmi:.4f}, k={n_clusters}, {seconds:.2f} s".format(**row)
+                click.echo(f"  {row['method']}: {words}", err=True)
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
 
@@ -215,14 +226,14 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
 @main.command(short_help="Cluster a table of numbers.")
 @click.argument("data", type=click.Path())
-@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K",
-              help=_K)  # fmt: skip
+@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI", help=_BASE_K,
               show_default=_BASE_K_DEFAULT)  # fmt: skip
 @click.option("--standardize", is_flag=True, help=_STANDARDIZE)
-@run_options
+@output_option
+@run_options("ecpcs-mc")
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
@@ -242,7 +253,7 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
     with progress(f"clustering {len(table.values):,} objects", quiet=run.is_silent):
         X = _standardized(table.values) if standardize else table.values
         labels = model.fit(X).labels_.reshape(-1, 1)
-    run.deliver(data, table, [n_clusters], labels, time.perf_counter() - start)
+    run.deliver(data, table, [n_clusters], labels, time.perf_counter() - start, model)
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
@@ -255,7 +266,8 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=several_k, required=True,
               metavar="K[,K...]", help=_KS)  # fmt: skip
-@run_options
+@output_option
+@run_options("ecpcs-mc")
 def consensus(labels, n_clusters, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
@@ -264,17 +276,58 @@ def consensus(labels, n_clusters, **shared) -> None:
     number means "not clustered". Of an h5ad file, --columns names the clusterings in
     obs; -o copy.h5ad puts the labels into a copy.
     """
-    import ensclust
+    import numpy as np
+
+    from ensclust import Ensemble
+    from ensclust._methods import make
     from ensclust.io import read_labels
 
     run = _Run(**shared)
     settings = run.settings(labels, n_clusters)
+    model = make(run.method, base="precomputed", **settings)
     table = run.read(read_labels, labels)
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
-        found = ensclust.consensus(table.values, n_clusters, run.method, **settings)
-    run.deliver(labels, table, n_clusters, found, time.perf_counter() - start)
+        columns = model._fit_all(Ensemble(table.values), n_clusters)
+    found = np.column_stack(columns)
+    run.deliver(labels, table, n_clusters, found, time.perf_counter() - start, model)
+
+
+@main.command("select-k", short_help="Find how many clusters there are.")
+@click.argument("labels", type=click.Path())
+@click.option("-k", "--k-range", type=k_range, metavar="LO-HI", help=_K_RANGE,
+              show_default=_K_RANGE_DEFAULT)  # fmt: skip
+@run_options("ecpcs-hc")
+def select_k(labels, k_range, **shared) -> None:
+    """Say how many clusters suit the base clusterings in the columns of LABELS.
+
+    LABELS is a file as for consensus, or - for CSV on stdin. Every number of clusters
+    is judged by several criteria; a star marks what each suggests.
+    """
+    import ensclust
+    from ensclust.io import read_labels
+
+    run = _Run(**shared)
+    settings = run.settings(labels, k_range or [2])
+    table = run.read(read_labels, labels)
+    start = time.perf_counter()
+    with progress(f"judging {len(table.values):,} objects", quiet=run.is_silent):
+        found = ensclust.select_k(table.values, k_range, run.method, **settings)
+    seconds = round(time.perf_counter() - start, 3)
+    if run.as_json:
+        facts = {"method": run.method, "seed": run.seed, "n_judged": found.n_judged}
+        facts |= {"best_k": found.best_k, "suggested": found.suggested}
+        rows = [
+            {name: None if isnan(value) else value for name, value in row.items()}
+            for row in found.table
+        ]
+        click.echo(json.dumps({**facts, "table": rows, "seconds": seconds}))
+        return
+    click.echo(str(found))
+    if not run.quiet:
+        size = f"{found.n_judged:,} objects judged, {seconds:.2f} s, seed {run.seed}"
+        click.echo(f"{run.method}: k = {found.best_k}; {size}", err=True)
 
 
 @main.command()
@@ -293,6 +346,9 @@ def methods(*, as_json: bool) -> None:
         click.echo(f"    time {facts.time}; memory {facts.memory}")
         click.echo(f"    https://doi.org/{facts.doi}")
     click.echo("N objects, M base clusterings, Nc base clusters, F distinct label rows")
+    click.echo(
+        "--method best runs some of them and keeps what agrees best with the inputs"
+    )
 
 
 @main.command(short_help="Compare the methods on handwritten digits.")

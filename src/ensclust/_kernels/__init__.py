@@ -7,6 +7,7 @@ callers write ``from ensclust import _kernels``, ``_kernels.counting.count_pairs
 import importlib
 
 _MODULES = (
+    "agreement",
     "assignment",
     "bipartite",
     "chain",

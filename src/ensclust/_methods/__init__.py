@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from ensclust._methods.best import BestConsensus
 from ensclust._methods.eac import EAC
 from ensclust._methods.ecc import ECC
 from ensclust._methods.ecpcs import ECPCSHC, ECPCSMC
@@ -32,6 +33,9 @@ METHODS: dict[str, type[BaseConsensus]] = {
     "sec": SEC,
 }
 
+# What ``make`` knows: the methods, and what chooses among them.
+_ESTIMATORS = {**METHODS, "best": BestConsensus}
+
 
 def methods() -> list[str]:
     """Return the names of the consensus methods.
@@ -45,8 +49,8 @@ def methods() -> list[str]:
 
 
 def make(method: str, **params) -> BaseConsensus:
-    """Return an unfitted estimator by the name of its method."""
-    cls = METHODS[check_choice(method, "method", tuple(METHODS))]
+    """Return an unfitted estimator by the name of its method, or "best"."""
+    cls = _ESTIMATORS[check_choice(method, "method", tuple(_ESTIMATORS))]
     known = list(inspect.signature(cls).parameters)
     for name in params:
         if name not in known:

@@ -26,9 +26,10 @@ class EAC(Agglomeration):
 
     Parameters
     ----------
-    n_clusters : int or "lifetime", default=8
+    n_clusters : int, "auto" or "lifetime", default=8
         Number of consensus clusters, at most n_samples; "lifetime" takes the number
-        that lasts longest in the dendrogram.
+        that lasts longest in the dendrogram, "auto" what :func:`ensclust.select_k`
+        suggests.
     $n_clusterings
     $base_k
     $base

@@ -5,15 +5,17 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust import partition, similarity, voting
 from ensclust._methods._families import MetaClustering
 from ensclust.base import MethodInfo, document
+from ensclust.metrics import mean_nmi
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ensclust.ensemble import Ensemble
 
 
@@ -147,40 +149,3 @@ class MCLA(MetaClustering):
             self._prepared, parts, seed=self._seed, n_jobs=self.n_jobs
         )
         return int(meta_labels.max()), mean_nmi(self._prepared, labels)
-
-
-def mean_nmi(ensemble: Ensemble, labels: np.ndarray) -> float:
-    """Return the mean over base clusterings of the NMI (geometric) with ``labels``.
-
-    Each over the objects that the clustering contains. Time N M. A clustering of one
-    cluster shares nothing, unless all labels are equal too.
-
-    Examples
-    --------
-    >>> from ensclust import Ensemble
-    >>> ensemble = Ensemble([[0, 0], [0, 1], [1, 2], [1, 2]])
-    >>> round(mean_nmi(ensemble, np.array([0, 0, 1, 1])), 4)
-    0.9082
-    """
-    scores = []
-    for column, k in zip(ensemble.columns, ensemble.cluster_counts, strict=True):
-        cells = labels.astype(np.int64) * (k + 1) + np.minimum(column, k)
-        size = (labels.max() + 1) * (k + 1)
-        table = np.bincount(cells, minlength=size).reshape(-1, k + 1)[:, :k]
-        scores.append(_nmi(table))
-    return float(np.mean(scores))
-
-
-def _nmi(table: np.ndarray) -> float:
-    """Return the NMI of a contingency table, 1 if it has one cell, 0 if one line."""
-    joint = _entropy(table)
-    rows, columns = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
-    if rows == 0 or columns == 0:
-        return float(joint == 0)
-    return float((rows + columns - joint) / np.sqrt(rows * columns))
-
-
-def _entropy(counts: np.ndarray) -> float:
-    """Return the entropy of counts, exactly 0 if only one is positive."""
-    share = counts[counts > 0] / max(counts.sum(), 1)
-    return float(-(share * np.log(share)).sum()) + 0.0

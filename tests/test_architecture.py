@@ -19,7 +19,8 @@ LAYERS = (
     ("_parallel", "_validation", "_encoding", "_progress"),
     ("ensemble", "metrics"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
-    ("onehot_kmeans", "microclusters", "generation", "datasets"),
+    ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
+    ("generation",),
     ("base",),
     ("_methods",),
 )

@@ -13,6 +13,7 @@ _MODULES = (
     "counting",
     "labelspace",
     "lifting",
+    "nearest",
     "onehot",
     "square",
     "voting",

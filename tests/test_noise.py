@@ -6,9 +6,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from ensclust import Ensemble
+from ensclust import Ensemble, consensus
+from ensclust._methods import METHODS, make
 from strategies import label_tables
 
+every_method = pytest.mark.parametrize("method", METHODS)
 
 
 def literal(column, noise):
@@ -92,3 +94,28 @@ def test_an_unknown_or_late_noise_is_refused():
     ens = Ensemble([[0], [-1]])
     with pytest.raises(ValueError, match=r"comes too late for Ensemble\(n_objects=2"):
         Ensemble(ens, noise="own-cluster")
+    with pytest.raises(ValueError, match="comes too late"):
+        consensus(ens, 1, noise="own-cluster")
+
+
+@every_method
+def test_every_method_takes_noise_both_ways(method):
+    """Ten clear objects, ten clear ones, and four that all clusterings call noise."""
+    truth = np.repeat([0, 1, -1], [10, 10, 4])
+    table = np.column_stack([truth] * 5)
+    own = consensus(table, 3, method=method, noise="own-cluster", random_state=0)
+    assert own.tolist() == np.repeat([0, 1, 2], [10, 10, 4]).tolist()
+    with pytest.warns(UserWarning, match="4 of 24 objects are in no"):
+        out = consensus(table, 2, method=method, random_state=0)
+    assert out.tolist() == truth.tolist()
+
+
+@every_method
+def test_an_estimator_codes_new_noise_as_it_coded_the_old(method):
+    table = np.column_stack([np.repeat([0, 1, -1], [10, 10, 4])] * 5)
+    model = make(
+        method, n_clusters=3, base="precomputed", noise="own-cluster", random_state=0
+    )
+    model.fit(table)
+    assert model.predict(table).tolist() == model.labels_.tolist()
+    assert model.predict([[-1] * 5, [-2] * 5, [1] * 5]).tolist() == [2, 2, 1]

@@ -195,9 +195,9 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         object. Elsewhere a label row that occurred in training keeps its label, and any
         other gets that of the most similar one, by the similarity that was linked or
         else by co-association; where several are equally similar, the cluster with
-        most objects among them. That takes F M look-ups for each distinct new row, F
-        the distinct rows of training, and Nc^2 numbers of memory. Base clusterers that
-        label new objects come on top.
+        most objects among them. That takes F M look-ups for each distinct row that is
+        new, F the distinct rows of training, and Nc^2 numbers of memory. Base
+        clusterers that label new objects come on top.
         """
         ensemble = self._encode(X)
         if (self.labels_ < 0).all():

@@ -39,7 +39,7 @@ def label(
         The label of the known objects with the same label row, or else of the most
         similar ones; of equally similar ones the cluster with most objects, then the
         lowest. -1 where every similarity is 0. Time F M look-ups for each distinct new
-        row, F the number of distinct known ones; memory F M labels and Nc^2
+        row that is not among the F distinct known ones; memory F M labels and Nc^2
         similarities.
 
     Examples

@@ -66,8 +66,20 @@ def _table(labels: Any) -> np.ndarray:
     return table
 
 
-def encode_column(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+def encode_column(
+    column: np.ndarray, index: int, noise: str = "missing"
+) -> tuple[np.ndarray, np.ndarray]:
     """Code one label column.
+
+    Parameters
+    ----------
+    column : ndarray of shape (N,)
+        The labels as given.
+    index : int
+        Number of the column, for messages.
+    noise : "missing" or "own-cluster", default="missing"
+        Whether negative labels are "not clustered", as NaN and None always are, or
+        together one more cluster, whose value is -1.
 
     Returns
     -------
@@ -76,6 +88,34 @@ def encode_column(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarra
     values : ndarray
         The label values that occur, sorted.
     """
+    codes, values = _encode(column, index)
+    if noise == "missing":
+        return codes, values
+    is_noise = _is_negative(column)
+    if not is_noise.any():
+        return codes, values
+    if values.dtype.kind == "U":
+        raise mixed_labels(index, values[0].item(), -1)
+    codes = np.where(codes < 0, codes, codes + 1)
+    values = np.append(-1, values) if len(values) else np.array([-1])
+    return np.where(is_noise, 0, codes), values
+
+
+def noise_of(values: np.ndarray) -> str:
+    """Return the ``noise`` under which a column with these values was coded."""
+    return "own-cluster" if values.dtype.kind == "i" and -1 in values[:1] else "missing"
+
+
+def _is_negative(column: np.ndarray) -> np.ndarray:
+    if column.dtype.kind in "if":
+        return column < 0
+    if column.dtype.kind == "O":
+        negative = (isinstance(v, numbers.Real) and v < 0 for v in column.tolist())
+        return np.fromiter(negative, bool, count=len(column))
+    return np.zeros(len(column), dtype=bool)
+
+
+def _encode(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
     kind = column.dtype.kind
     if kind == "b":
         return _encode_integers(column.astype(np.uint8))

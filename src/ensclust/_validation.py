@@ -81,6 +81,20 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
     return int(n_clusters)
 
 
+def check_noise(noise: Any) -> str:
+    """Return ``noise`` if it is one of the things that negative labels may mean."""
+    return check_choice(noise, "noise", ("missing", "own-cluster"))
+
+
+def late_noise(noise: str, ensemble: Any) -> ValueError:
+    """Return the error for ``noise`` that comes after the labels were coded."""
+    return ValueError(
+        f"noise={noise!r} comes too late for {ensemble!r}, which no longer knows noise "
+        "from missing labels. Say it where the ensemble is made: "
+        f"Ensemble(labels, noise={noise!r}) or generate(X, noise={noise!r})."
+    )
+
+
 def check_square(W: Any, name: str) -> np.ndarray:
     """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
     W = np.asarray(W, dtype=np.float64)
@@ -109,6 +123,30 @@ def check_steps(steps: Any) -> int:
         msg = f"steps={steps!r}; expected an integer of at least 1 (the paper uses 20)."
         raise ValueError(msg)
     return int(steps)
+
+
+def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
+    """Return the error for sparse features that a base clusterer does not take."""
+    dense = gibibytes(8 * X.shape[0] * X.shape[1])
+    return ValueError(
+        f"base={clusterer!r} did not take X, a sparse matrix of shape {X.shape}: "
+        f'{error} Use base="kmeans", which takes it, generate with projection=50, '
+        f"which shows clusterers 50 dense features, or pass X.toarray() ({dense})."
+    )
+
+
+def check_share(value: Any, name: str, n: int, what: str) -> int | None:
+    """Return how many of ``n`` a share or a number asks for; None for all of them."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if whole and 1 <= int(value) <= n:
+        return int(value) if int(value) < n else None
+    if isinstance(value, float | np.floating) and 0 < value <= 1:
+        return max(1, round(float(value) * n)) if value < 1 else None
+    msg = (
+        f"{name}={value!r}; expected a share above 0 and up to 1.0, or a whole number "
+        f"from 1 to {n} of the {n} {what}."
+    )
+    raise ValueError(msg)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:

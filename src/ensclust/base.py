@@ -12,11 +12,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ensclust import nearest
 from ensclust._validation import check_n_clusters, warn
+from ensclust.coassociation import CoAssociation
 from ensclust.ensemble import Ensemble
-from ensclust.generation import EnsembleGenerator, default_base_k
+from ensclust.generation import EnsembleGenerator, default_base_k, validate_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +38,10 @@ SHARED_PARAMETERS = {
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
+    "noise": """noise : "missing" or "own-cluster", default="missing"
+        What a negative label means, in precomputed labels or from a base clusterer such
+        as HDBSCAN: that the object is left out of that clustering, or that it is in one
+        more cluster, that of its noise. NaN and None always mean left out.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
         Decides the result. The same value gives the same labels for any n_jobs.""",
     "n_jobs": """n_jobs : int or None, default=None
@@ -50,6 +56,8 @@ SHARED_PARAMETERS = {
         base clustering contains.""",
     "ensemble_": """ensemble_ : Ensemble
         The base clusterings.""",
+    "coassociation_": """coassociation_ : CoAssociation
+        The similarity of the training objects that was linked.""",
     "n_clusters_": """n_clusters_ : int
         Number of consensus clusters found.""",
     "n_features_in_": """n_features_in_ : int
@@ -80,7 +88,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     A method supplies ``_prepare(ensemble)``, all that does not depend on the number of
     clusters, and ``_cut(n_clusters)``, the labels of the prepared ensemble's objects.
-    ``self._seed`` is the integer that decides random choices in both.
+    ``self._seed`` is the integer that decides random choices in both,
+    ``self._prepared`` the prepared ensemble, without objects of no clustering.
     """
 
     info: ClassVar[MethodInfo]
@@ -93,6 +102,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         "n_clusterings": [Interval(Integral, 1, None, closed="left")],
         "base_k": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "base": [str, list, tuple, BaseEstimator],
+        "noise": [StrOptions({"missing", "own-cluster"})],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -104,6 +114,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         *,
         base_k=None,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -111,6 +122,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self.n_clusterings = n_clusterings
         self.base_k = base_k
         self.base = base
+        self.noise = noise
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -119,7 +131,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
             an (n_samples, M) array, a DataFrame, an Ensemble or the path of a file.
         y : ignored
@@ -148,23 +160,82 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         return int(seeds[0])
 
     def _make_ensemble(self, X, seed: int) -> Ensemble:
-        if isinstance(self.base, str) and self.base == "precomputed":
-            ensemble = Ensemble(X)
+        if self._is_precomputed():
+            ensemble = Ensemble(X, noise=self.noise)
+            self._check_columns(X, reset=True)
             self.n_features_in_ = ensemble.n_clusterings
             return ensemble
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        k = self._check_k(self.n_clusters, len(X))
+        X = validate_features(self, X)
+        k = self._check_k(self.n_clusters, X.shape[0])
         base_k = self.base_k
         if base_k is None:
-            base_k = default_base_k(len(X), lowest=2 if isinstance(k, str) else k)
+            base_k = default_base_k(X.shape[0], lowest=2 if isinstance(k, str) else k)
         self.generator_ = EnsembleGenerator(
             self.n_clusterings,
             base_k=base_k,
             base=self.base,
+            noise=self.noise,
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(X)
         return self.generator_.ensemble_
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.base, str) and self.base == "precomputed"
+
+    def predict(self, X) -> np.ndarray:
+        """Label objects by the base clusters that they fall into.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features as in fit; with ``base="precomputed"`` labels by the same base
+            clusterings, where unknown ones count as "not clustered".
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Numbers as in ``labels_``, which predict repeats for the training objects;
+            -1 for an object that shares nothing with them.
+
+        Notes
+        -----
+        :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
+        object. Elsewhere a label row that occurred in training keeps its label, and any
+        other gets that of the most similar one, by the similarity that was linked or
+        else by co-association; where several are equally similar, the cluster with
+        most objects among them. That takes F M look-ups for each distinct row that is
+        new, F the distinct rows of training, and Nc^2 numbers of memory. Base
+        clusterers that label new objects come on top.
+        """
+        ensemble = self._encode(X)
+        if (self.labels_ < 0).all():
+            return np.full(ensemble.n_objects, -1, np.int32)
+        return self._assign(ensemble)
+
+    def _assign(self, ensemble: Ensemble) -> np.ndarray:
+        """Return the labels of other objects."""
+        labels = self.labels_[self.labels_ >= 0]
+        return nearest.label(self._affinity(), labels, ensemble, n_jobs=self.n_jobs)
+
+    def _encode(self, X) -> Ensemble:
+        """Return the base clusters of other objects, numbered as in ``ensemble_``."""
+        check_is_fitted(self, "labels_")
+        if self._is_precomputed():
+            ensemble = self.ensemble_.recode(X)
+            self._check_columns(X, reset=False)
+            return ensemble
+        return self.generator_.encode(validate_features(self, X, reset=False))
+
+    def _check_columns(self, labels, *, reset: bool) -> None:
+        """Remember, or compare, the names of the columns of precomputed labels."""
+        if isinstance(labels, Ensemble):
+            labels = labels.labels
+        validate_data(self, labels, skip_check_array=True, reset=reset)
+
+    def _affinity(self) -> CoAssociation:
+        """Return the similarity of training objects by which predict compares."""
+        return CoAssociation(self._prepared)
 
     def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
         """Return the labels for each number of clusters, from one preparation."""
@@ -181,6 +252,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         if "auto" in ks:
             best_k = self._select(ensemble)
             ks = [best_k if k == "auto" else k for k in ks]
+        self._prepared = ensemble
         n = ensemble.n_objects
         fit = [k if isinstance(k, str) else min(k, n) for k in ks]
         cuts = zip(self._cuts(ensemble, fit), fit, strict=True)
@@ -235,7 +307,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = self.base == "precomputed"
+        tags.input_tags.string = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
         return tags
 
 
@@ -258,6 +331,7 @@ def consensus(
     n_clusters: Any,
     method: str = "ecpcs-mc",
     *,
+    noise: str = "missing",
     random_state=None,
     **params,
 ) -> np.ndarray:
@@ -274,6 +348,9 @@ def consensus(
     method : str, default="ecpcs-mc"
         One of :func:`ensclust.methods`, or "best": several methods, of which the one
         that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
+    noise : "missing" or "own-cluster", default="missing"
+        With "own-cluster" negative labels, the noise of a clustering, are one more
+        cluster of it; NaN and None stay missing.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     **params
@@ -298,7 +375,7 @@ def consensus(
     if not ks:
         msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
         raise ValueError(msg)
-    ensemble = Ensemble(labels)
+    ensemble = Ensemble(labels, noise=noise)
     model = make(method, base="precomputed", random_state=random_state, **params)
     columns = model._fit_all(ensemble, ks)
     return np.column_stack(columns) if several else columns[0]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust import _kernels, _parallel
-from ensclust._encoding import encode_column, label_columns
-from ensclust._validation import bad_label_shape, mixed_labels
+from ensclust._encoding import encode_column, label_columns, noise_of
+from ensclust._validation import bad_label_shape, check_noise, late_noise, mixed_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,6 +46,9 @@ class Ensemble:
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
         number, NaN or None means "not clustered here". An Ensemble is taken as it is.
+    noise : "missing" or "own-cluster", default="missing"
+        With "own-cluster" the negative labels of a clustering, as HDBSCAN and DBSCAN
+        write them, are one more cluster of it; NaN and None stay missing.
 
     Attributes
     ----------
@@ -74,23 +77,36 @@ class Ensemble:
            [ 1,  0]], dtype=int32)
     >>> ens.n_base_clusters, ens.sizes.tolist()
     (4, [2, 2, 1, 2])
+    >>> Ensemble([[0], [1], [-1], [-1], [None]], noise="own-cluster").labels.ravel()
+    array([ 1,  2,  0,  0, -1], dtype=int32)
     """
 
-    def __init__(self, labels: Any):
+    def __init__(self, labels: Any, *, noise: str = "missing"):
+        check_noise(noise)
         if isinstance(labels, Ensemble):
+            if noise != "missing":
+                raise late_noise(noise, labels)
             self._adopt(labels.columns, labels.categories)
         else:
-            self._adopt(*_encode(label_columns(labels)))
+            self._adopt(*_encode(label_columns(labels), noise))
 
     @classmethod
-    def from_clusterings(cls, clusterings: Iterable[Any]) -> Ensemble:
+    def from_clusterings(
+        cls, clusterings: Iterable[Any], *, noise: str = "missing"
+    ) -> Ensemble:
         """Build an ensemble from M label vectors of length N.
+
+        This is also how clusterings made elsewhere join generated ones.
 
         Examples
         --------
-        >>> Ensemble.from_clusterings([[0, 0, 1], ["x", "y", "y"]])
+        >>> ens = Ensemble.from_clusterings([[0, 0, 1], ["x", "y", "y"]])
+        >>> ens
         Ensemble(n_objects=3, n_clusterings=2, n_base_clusters=4)
+        >>> Ensemble.from_clusterings([*ens.labels.T, [5, 5, 7]])
+        Ensemble(n_objects=3, n_clusterings=3, n_base_clusters=6)
         """
+        check_noise(noise)
         vectors = [
             vector if hasattr(vector, "__array__") else list(vector)
             for vector in clusterings
@@ -107,7 +123,7 @@ class Ensemble:
         if not vectors or not lengths[0]:
             raise bad_label_shape((lengths[0] if vectors else 0, len(vectors)))
         ensemble = cls.__new__(cls)
-        ensemble._adopt(*_encode([_vector(vector) for vector in vectors]))
+        ensemble._adopt(*_encode([_vector(vector) for vector in vectors], noise))
         return ensemble
 
     def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
@@ -190,7 +206,7 @@ class Ensemble:
             raise ValueError(msg)
         codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
         for m, (column, known) in enumerate(zip(columns, self.categories, strict=True)):
-            code, values = encode_column(column, m)
+            code, values = encode_column(column, m, noise_of(known))
             if len(values) and len(known) and values.dtype.kind != known.dtype.kind:
                 raise mixed_labels(m, known[0].item(), values[0].item())
             place = np.searchsorted(known, values)
@@ -293,12 +309,14 @@ def _object(values: list) -> np.ndarray:
     return array
 
 
-def _encode(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+def _encode(
+    columns: list[np.ndarray], noise: str
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return (M, N) codes in the smallest unsigned type, and the label values."""
     codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
     categories = []
     for m, column in enumerate(columns):
-        code, values = encode_column(column, m)
+        code, values = encode_column(column, m, noise)
         categories.append(values)
         if len(values) > np.iinfo(codes.dtype).max:
             codes = _widen(codes, len(values))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ensclust import _kernels, _parallel
+from ensclust import _parallel
+from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
 from ensclust._progress import tell
+from ensclust._validation import check_noise, check_share
 from ensclust.ensemble import Ensemble
-
-_ROWS = 8192  # rows centred or assigned at a time
 
 
 def generate(
@@ -27,6 +28,10 @@ def generate(
     *,
     base_k=None,
     base="kmeans",
+    max_samples: float = 1.0,
+    max_features: float = 1.0,
+    projection: int | None = None,
+    noise: str = "missing",
     init: str = "k-means++",
     max_iter: int = 100,
     random_state=None,
@@ -36,15 +41,29 @@ def generate(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The objects.
+    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+        The objects. Sparse where the clusterers take it; "kmeans" does.
     n_clusterings : int, default=20
         M, the number of base clusterings.
     base_k : int, (lo, hi), list of M ints or None
         Clusters per base clustering; for a pair each k is drawn uniformly from
         lo..hi. None is ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``.
     base : "kmeans", scikit-learn clusterer or list of them
-        What makes the base clusterings. A list is used in turn.
+        What makes the base clusterings: anything with scikit-learn's ``fit_predict``,
+        also a Pipeline that ends in such. A list is used in turn. ``n_clusters`` (or
+        ``n_components``) is set to the drawn k unless it is None or there is no such
+        parameter (HDBSCAN), and every ``random_state`` to a seed of its own.
+    max_samples : float or int, default=1.0
+        Share or number of the objects that each clusterer is fitted to, drawn anew
+        without replacement. The others are labelled by its ``predict``; if it has none
+        they are missing (-1) in that clustering.
+    max_features : float or int, default=1.0
+        Share or number of the features that each clusterer sees, drawn anew.
+    projection : int or None, default=None
+        Number of random Gaussian directions that these are projected on, drawn anew.
+    noise : "missing" or "own-cluster", default="missing"
+        Whether what a clusterer calls noise (a negative label) is missing in that
+        clustering or one more cluster of it.
     init : "k-means++" or "random", default="k-means++"
         Start of each k-means run.
     max_iter : int, default=100
@@ -58,7 +77,15 @@ def generate(
     -------
     Ensemble
         M clusterings of the rows of ``X``. k-means works on one float32 copy of
-        ``X``, centred and scaled in float64; time ``N k d`` per iteration and run.
+        ``X``, centred (unless sparse) and scaled in float64; time ``N k d`` per
+        iteration and run. Each run with ``max_samples``, ``max_features`` or
+        ``projection`` has a copy of what it sees while it lasts.
+
+    Notes
+    -----
+    A clusterer with ``predict`` labels all objects by it, so that new objects are
+    treated alike. That a run did not converge is not shown: it is a base clustering
+    like any other.
 
     Examples
     --------
@@ -66,11 +93,31 @@ def generate(
     >>> from ensclust import generate
     >>> generate(load_iris().data, 10, base_k=(3, 12), random_state=0)
     Ensemble(n_objects=150, n_clusterings=10, n_base_clusters=71)
+
+    Clusterers of several kinds, each on 80 % of the objects:
+
+    >>> from sklearn.cluster import AgglomerativeClustering, KMeans
+    >>> base = [KMeans(), AgglomerativeClustering()]
+    >>> X = load_iris().data
+    >>> runs = generate(X, 4, base=base, base_k=3, max_samples=0.8, random_state=0)
+    >>> (runs.labels == -1).sum(axis=0).tolist()
+    [0, 30, 0, 30]
+
+    Clusterings made elsewhere join by ``Ensemble.from_clusterings``:
+
+    >>> from ensclust import Ensemble
+    >>> leiden = load_iris().target
+    >>> Ensemble.from_clusterings([*runs.labels.T, leiden])
+    Ensemble(n_objects=150, n_clusterings=5, n_base_clusters=15)
     """
     generator = EnsembleGenerator(
         n_clusterings,
         base_k=base_k,
         base=base,
+        max_samples=max_samples,
+        max_features=max_features,
+        projection=projection,
+        noise=noise,
         init=init,
         max_iter=max_iter,
         random_state=random_state,
@@ -89,7 +136,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     ensemble_ : Ensemble
         The base clusterings of the training objects.
     models_ : list
-        The fitted base clusterers.
+        The fitted base clusterers. One without ``predict`` is kept unfitted: what it
+        learned labels no new objects, and may hold X or an N x N matrix.
+    views_ : list
+        The features that each of them sees.
     n_iter_ : int
         The most iterations that one of them took.
     n_features_in_ : int
@@ -98,10 +148,20 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ensclust.generation import EnsembleGenerator
-    >>> generator = EnsembleGenerator(10, base_k=5, random_state=0)
-    >>> generator.fit_transform(load_iris().data).shape
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from ensclust import ECPCSMC, EnsembleGenerator
+    >>> X = load_iris().data
+    >>> generator = EnsembleGenerator(10, base_k=5, max_features=0.5, random_state=0)
+    >>> generator.fit_transform(X).shape
     (150, 10)
+
+    In a pipeline, before a consensus of its labels:
+
+    >>> consensus = ECPCSMC(3, base="precomputed", random_state=0)
+    >>> model = make_pipeline(StandardScaler(), generator, consensus).fit(X)
+    >>> (model.predict(X) == consensus.labels_).all()
+    np.True_
     """
 
     def __init__(
@@ -110,6 +170,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         *,
         base_k=None,
         base="kmeans",
+        max_samples=1.0,
+        max_features=1.0,
+        projection=None,
+        noise="missing",
         init="k-means++",
         max_iter=100,
         random_state=None,
@@ -118,6 +182,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         self.n_clusterings = n_clusterings
         self.base_k = base_k
         self.base = base
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.projection = projection
+        self.noise = noise
         self.init = init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -125,37 +193,39 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit every base clusterer to ``X``."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_features(self, X)
+        check_noise(self.noise)
         rng = check_random_state(self.random_state)
         n_clusterings = _check_positive(self.n_clusterings, "n_clusterings")
-        base_k = draw_base_k(self.base_k, len(X), n_clusterings, rng)
+        diversity = self._diversity(*X.shape)
+        n_rows = diversity.n_rows or X.shape[0]
+        base_k = draw_base_k(self.base_k, n_rows, n_clusterings, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_clusterings)
-        prototypes = self._prototypes()
-        if any(isinstance(prototype, _KMeans) for prototype in prototypes):
-            self.mean_, self.unit_, X32 = _scaled(X)
-        tasks = [
-            (prototypes[m % len(prototypes)], base_k[m], int(seeds[m]))
-            for m in range(n_clusterings)
-        ]
-        # BLAS limits are global to the process: set once around all runs, so that
-        # the runs' own limits cannot restore each other's. OpenMP limits belong to
-        # a thread: set in each worker.
-        with threadpool_limits(1):
+        prototypes = self._prototypes(n_clusterings, diversity)
+        if any(isinstance(prototype, KMeans) for prototype in prototypes):
+            self.mean_, self.unit_, X32 = scaled(X)
+        # BLAS limits and filters of warnings are global to the process: set once
+        # around all runs, so that the runs' own cannot restore each other's. OpenMP
+        # limits belong to a thread: set in each worker.
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
             runs = Parallel(
                 _parallel.thread_count(self.n_jobs),
                 backend="threading",
                 return_as="generator",
             )(
-                delayed(_fit_one)(p, k, s, X32 if isinstance(p, _KMeans) else X)
-                for p, k, s in tasks
+                delayed(fit_one)(
+                    p, k, int(s), diversity, X32 if isinstance(p, KMeans) else X
+                )
+                for p, k, s in zip(prototypes, base_k, seeds, strict=True)
             )
             fitted = []
             for run in runs:
                 fitted.append(run)
                 tell(len(fitted), n_clusterings)
-        self.models_ = [model for model, _ in fitted]
-        self.n_iter_ = max(getattr(model, "n_iter_", 1) for model in self.models_)
-        self.ensemble_ = Ensemble.from_clusterings([labels for _, labels in fitted])
+        self.models_, self.views_, labels, n_iter = map(list, zip(*fitted, strict=True))
+        self.n_iter_ = max(n_iter)
+        self.ensemble_ = Ensemble.from_clusterings(labels, noise=self.noise)
         return self
 
     def fit_transform(self, X, y=None):
@@ -172,31 +242,54 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def encode(self, X) -> Ensemble:
         """Return the base clusters of new objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "models_")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        X32 = None
-        if hasattr(self, "mean_"):
-            X32 = _scaled(X, self.mean_, self.unit_)[-1]
-        clusterings = []
+        X = validate_features(self, X, reset=False)
         for model in self.models_:
             if not hasattr(model, "predict"):
                 msg = (
                     f"{type(model).__name__} cannot label new objects (it has no "
-                    'predict). Use base="kmeans" or a clusterer with predict.'
+                    'predict). Use base="kmeans" or a clusterer with predict, or label '
+                    'the objects yourself and use base="precomputed".'
                 )
                 raise TypeError(msg)
-            clusterings.append(model.predict(X32 if isinstance(model, _KMeans) else X))
+        X32 = None
+        if hasattr(self, "mean_"):
+            X32 = scaled(X, self.mean_, self.unit_)[-1]
+        clusterings = [
+            model.predict(X32 if isinstance(model, KMeans) else view.of(X))
+            for model, view in zip(self.models_, self.views_, strict=True)
+        ]
         return self.ensemble_.recode(np.column_stack(clusterings))
 
-    def _prototypes(self) -> list:
+    def _diversity(self, n_samples: int, n_features: int) -> Diversity:
+        rows = check_share(self.max_samples, "max_samples", n_samples, "objects")
+        columns = check_share(self.max_features, "max_features", n_features, "features")
+        directions = self.projection
+        if directions is not None:
+            directions = _check_positive(directions, "projection")
+        return Diversity(rows, columns, directions)
+
+    def _prototypes(self, n_clusterings: int, diversity: Diversity) -> list:
+        """Return the clusterer of each base clustering; warn where runs are equal."""
         base = self.base if isinstance(self.base, list | tuple) else [self.base]
         if not base:
             msg = "base=[] is empty. Give at least one clusterer."
             raise ValueError(msg)
-        return [self._prototype(one) for one in base]
+        base = [self._prototype(one) for one in base]
+        counts = Counter(m % len(base) for m in range(n_clusterings))
+        for m, clusterer in enumerate(base):
+            if counts[m] > 1 and diversity.is_none() and not varies(clusterer):
+                name = type(clusterer).__name__
+                warnings.warn(
+                    f"{counts[m]} base clusterings are equal: {clusterer!r} has "
+                    f"neither n_clusters nor random_state. Give a list of {name} with "
+                    "other settings and n_clusterings=len(list), or max_samples=0.8.",
+                    stacklevel=3,
+                )
+        return [base[m % len(base)] for m in range(n_clusterings)]
 
     def _prototype(self, base: Any):
         if isinstance(base, str) and base == "kmeans":
-            return _KMeans(self.init, _check_positive(self.max_iter, "max_iter"))
+            return KMeans(self.init, _check_positive(self.max_iter, "max_iter"))
         if isinstance(base, str) or not hasattr(base, "fit_predict"):
             msg = (
                 f'base={base!r} is not known. Use "kmeans", "precomputed" (in an '
@@ -209,6 +302,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # labels are int32
+        tags.input_tags.sparse = True
         return tags
 
     @property
@@ -223,42 +317,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         )
 
 
-class _KMeans:
-    """scikit-learn's k-means on centred float32, with row-by-row assignment.
-
-    The centres are scikit-learn's; the labels come from our own kernel, because a
-    label must not depend on which other rows are in the batch.
-    """
-
-    def __init__(self, init: str, max_iter: int):
-        self.init = init
-        self.max_iter = max_iter
-
-    def fit_predict(self, X: np.ndarray, k: int, seed: int) -> np.ndarray:
-        from sklearn.cluster import KMeans  # noqa: PLC0415  costs import time
-
-        model = KMeans(
-            n_clusters=k,
-            init=self.init,
-            n_init=1,
-            max_iter=self.max_iter,
-            random_state=seed,
-        )
-        with warnings.catch_warnings():
-            # Fewer distinct rows than k: the ensemble has fewer clusters, no harm.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            self.centres = model.fit(X).cluster_centers_
-        self.n_iter_ = model.n_iter_
-        return self.predict(X)
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        columns = np.ascontiguousarray(self.centres.T)
-        half_norms = (self.centres.astype(np.float64) ** 2).sum(axis=1) / 2
-        labels = np.empty(len(X), np.int32)
-        _kernels.assignment.nearest_centre(
-            X, columns, half_norms.astype(np.float32), labels, 0, len(X)
-        )
-        return labels
+def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
+    """Return ``X`` as a float array or CSR matrix that fits the estimator."""
+    dtype = [np.float64, np.float32]
+    return validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
 
 
 def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
@@ -299,36 +361,6 @@ def _check_range(base_k: Any, low: int, high: int, n_samples: int) -> None:
             f"n_samples={n_samples} objects. Use between 1 and {n_samples}."
         )
         raise ValueError(msg)
-
-
-def _fit_one(prototype, k: int, seed: int, X: np.ndarray):
-    with threadpool_limits(1, user_api="openmp"):
-        if isinstance(prototype, _KMeans):
-            model = _KMeans(prototype.init, prototype.max_iter)
-            return model, model.fit_predict(X, k, seed)
-        model = clone(prototype)
-        known = model.get_params()
-        name = "n_components" if "n_components" in known else "n_clusters"
-        settings = {name: k, "random_state": seed}
-        model.set_params(**{key: v for key, v in settings.items() if key in known})
-        return model, model.fit_predict(X)
-
-
-def _scaled(X: np.ndarray, mean: np.ndarray | None = None, unit: float | None = None):
-    """Return the mean of the rows, a unit and ``(X - mean) / unit`` in float32.
-
-    Centred in float64, block by block. The unit is a power of two, which costs no
-    digits, near the largest deviation, so that no number is too large for float32.
-    """
-    blocks = [slice(i, i + _ROWS) for i in range(0, len(X), _ROWS)]
-    if mean is None or unit is None:
-        mean = X.mean(axis=0, dtype=np.float64)
-        largest = max(np.abs(X[rows] - mean).max() for rows in blocks)
-        unit = 2.0 ** np.frexp(largest)[1]
-    scaled = np.empty(X.shape, np.float32)
-    for rows in blocks:
-        scaled[rows] = (X[rows].astype(np.float64) - mean) / unit
-    return mean, unit, scaled
 
 
 def _check_positive(value: Any, name: str) -> int:

@@ -14,6 +14,7 @@ _MODULES = (
     "counting",
     "labelspace",
     "lifting",
+    "nearest",
     "onehot",
     "pairing",
     "square",

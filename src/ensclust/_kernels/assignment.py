@@ -34,3 +34,32 @@ def nearest_centre(
             if score[c] > score[best]:
                 best = c
         labels[i] = best
+
+
+@jit
+def nearest_centre_sparse(
+    data,  # IN (nnz,) float32, CSR rows
+    indices,  # IN (nnz,) int
+    indptr,  # IN (N + 1,) int
+    centres,  # IN (d, k) float32, one column per centre
+    half_norms,  # IN (k,) float32
+    labels,  # OUT (N,) int32
+    i0,
+    i1,
+):
+    """Do as nearest_centre for sparse rows; zeros add nothing, so labels agree."""
+    k = centres.shape[1]
+    score = np.empty(k, np.float32)
+    for i in range(i0, i1):
+        for c in range(k):
+            score[c] = -half_norms[c]
+        for p in range(indptr[i], indptr[i + 1]):
+            x = data[p]
+            f = indices[p]
+            for c in range(k):
+                score[c] += x * centres[f, c]
+        best = 0
+        for c in range(1, k):
+            if score[c] > score[best]:
+                best = c
+        labels[i] = best

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensclust import voting
 from ensclust.base import BaseConsensus
@@ -35,6 +35,7 @@ class Agglomeration(BaseConsensus):
         *,
         base_k=None,
         base="kmeans",
+        noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
         random_state=None,
@@ -45,6 +46,7 @@ class Agglomeration(BaseConsensus):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -52,8 +54,9 @@ class Agglomeration(BaseConsensus):
         self.max_memory = max_memory
 
     def _prepare(self, ensemble: Ensemble) -> None:
+        self.coassociation_ = self._coassociation(ensemble)
         self.dendrogram_ = link(
-            self._coassociation(ensemble),
+            self.coassociation_,
             self.linkage,
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
@@ -61,6 +64,9 @@ class Agglomeration(BaseConsensus):
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         return self.dendrogram_.cut(n_clusters)
+
+    def _affinity(self) -> CoAssociation:
+        return self.coassociation_
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
         raise NotImplementedError
@@ -75,7 +81,6 @@ class MetaClustering(BaseConsensus):
 
     def _prepare(self, ensemble: Ensemble) -> None:
         self.cluster_similarity_ = self._similarity(ensemble)
-        self._prepared = ensemble
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         n_parts = min(n_clusters, self._prepared.n_base_clusters)
@@ -91,21 +96,7 @@ class MetaClustering(BaseConsensus):
         has_vote = self.meta_labels_ >= 0
         self.meta_labels_ = np.where(has_vote, rank[self.meta_labels_], -1)
 
-    def predict(self, X) -> np.ndarray:
-        """Label objects by the vote of the base clusters that they fall into.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features as in fit; with ``base="precomputed"`` labels by the same base
-            clusterings, where unknown ones count as "not clustered".
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Numbers as in ``labels_``; -1 for an object without any known base cluster.
-        """
-        ensemble = self._encode(X)
+    def _assign(self, ensemble: Ensemble) -> np.ndarray:
         return voting.vote(
             ensemble, self.meta_labels_, seed=self._seed, n_jobs=self.n_jobs
         )
@@ -114,18 +105,12 @@ class MetaClustering(BaseConsensus):
         """Return how the votes of each object are shared out, (n_samples, k) float64.
 
         Rows sum to 1 (0 for an object without votes), columns are numbered as
-        ``labels_``. ``X=None`` means the training objects. Computed when asked for.
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
+        time M per object beyond that of the base clusterers.
         """
-        check_is_fitted(self, "meta_labels_")
+        check_is_fitted(self, "labels_")
         ensemble = self.ensemble_ if X is None else self._encode(X)
         return voting.memberships(ensemble, self.meta_labels_, n_jobs=self.n_jobs)
-
-    def _encode(self, X) -> Ensemble:
-        check_is_fitted(self, "meta_labels_")
-        if isinstance(self.base, str) and self.base == "precomputed":
-            return self.ensemble_.recode(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self.generator_.encode(X)
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
         raise NotImplementedError

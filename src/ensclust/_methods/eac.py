@@ -33,6 +33,7 @@ class EAC(Agglomeration):
     $n_clusterings
     $base_k
     $base
+    $noise
     $linkage
     $max_memory
     $random_state
@@ -46,6 +47,7 @@ class EAC(Agglomeration):
     $n_features_in_
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
+    $coassociation_
 
     Notes
     -----

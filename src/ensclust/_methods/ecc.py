@@ -33,6 +33,7 @@ class ECC(OneHotMethod):
     max_iter : int, default=40
         Rounds per start.
     $base
+    $noise
     $random_state
     $n_jobs
 

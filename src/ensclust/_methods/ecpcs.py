@@ -35,6 +35,7 @@ class ECPCSHC(Agglomeration):
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
     $base
+    $noise
     $linkage
     $max_memory
     $random_state
@@ -48,6 +49,7 @@ class ECPCSHC(Agglomeration):
     $n_features_in_
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
+    $coassociation_
 
     Notes
     -----
@@ -91,6 +93,7 @@ class ECPCSHC(Agglomeration):
         base_k=None,
         steps=20,
         base="kmeans",
+        noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
         random_state=None,
@@ -101,6 +104,7 @@ class ECPCSHC(Agglomeration):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             linkage=linkage,
             max_memory=max_memory,
             random_state=random_state,
@@ -128,6 +132,7 @@ class ECPCSMC(MetaClustering):
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -188,6 +193,7 @@ class ECPCSMC(MetaClustering):
         base_k=None,
         steps=20,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -196,6 +202,7 @@ class ECPCSMC(MetaClustering):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )

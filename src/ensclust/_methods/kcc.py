@@ -43,6 +43,7 @@ class OneHotMethod(BaseConsensus):
         n_init=10,
         max_iter=40,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -51,6 +52,7 @@ class OneHotMethod(BaseConsensus):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -63,7 +65,7 @@ class OneHotMethod(BaseConsensus):
         return super()._solve(ensemble, ks)
 
     def _prepare(self, ensemble: Ensemble) -> None:
-        self._prepared = ensemble
+        """Nothing: every start begins with the labels themselves."""
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         solution = onehot_kmeans(
@@ -134,6 +136,7 @@ class KCC(OneHotMethod):
     max_iter : int, default=40
         Rounds per start.
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -213,6 +216,7 @@ class KCC(OneHotMethod):
         n_init=10,
         max_iter=40,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -224,6 +228,7 @@ class KCC(OneHotMethod):
             n_init=n_init,
             max_iter=max_iter,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )

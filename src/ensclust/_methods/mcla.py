@@ -41,6 +41,7 @@ class MCLA(MetaClustering):
         among those, the largest mean of normalised mutual information with the base
         clusterings; 1 is the published algorithm. A normalised cut is made once.
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -108,6 +109,7 @@ class MCLA(MetaClustering):
         partitioner="metis",
         n_init=10,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -116,6 +118,7 @@ class MCLA(MetaClustering):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )

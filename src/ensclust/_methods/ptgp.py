@@ -36,6 +36,7 @@ class PTGP(BaseConsensus):
     steps : int or None, default=None
         Length of the random walks. None is the same rule.
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -106,6 +107,7 @@ class PTGP(BaseConsensus):
         n_neighbors=None,
         steps=None,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -114,6 +116,7 @@ class PTGP(BaseConsensus):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -139,12 +142,11 @@ class PTGP(BaseConsensus):
         )
         edges = similarity.product(_mean_membership(ensemble), n_jobs=self.n_jobs)
         self._graph = TransferCut(edges)
-        self._microcluster_of_object = fragments.inverse
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         n_parts = min(n_clusters, len(self._graph))
         parts = self._graph.labels(n_parts, random_state=self._seed)
-        return parts[self._microcluster_of_object]
+        return parts[self._prepared.fragments().inverse]
 
 
 def _mean_membership(ensemble: Ensemble) -> sparse.csr_array:

@@ -35,6 +35,7 @@ class SEC(OneHotMethod):
     max_iter : int, default=100
         Rounds per start, if labels do not stop changing before.
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -105,6 +106,7 @@ class SEC(OneHotMethod):
         n_init=10,
         max_iter=100,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -116,6 +118,7 @@ class SEC(OneHotMethod):
             n_init=n_init,
             max_iter=max_iter,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )

@@ -34,6 +34,7 @@ class SRS(Agglomeration):
     n_updates : int, default=4
         Updates of the object similarities (R = 5 in LinkCluE means 4).
     $base
+    $noise
     $linkage
     $max_memory
     $random_state
@@ -47,6 +48,7 @@ class SRS(Agglomeration):
     $n_features_in_
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
+    $coassociation_
 
     Notes
     -----
@@ -92,6 +94,7 @@ class SRS(Agglomeration):
         decay=0.8,
         n_updates=4,
         base="kmeans",
+        noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
         random_state=None,
@@ -102,6 +105,7 @@ class SRS(Agglomeration):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             linkage=linkage,
             max_memory=max_memory,
             random_state=random_state,

@@ -32,6 +32,7 @@ class WCT(Agglomeration):
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
     $base
+    $noise
     $linkage
     $max_memory
     $random_state
@@ -45,6 +46,7 @@ class WCT(Agglomeration):
     $n_features_in_
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
+    $coassociation_
 
     Notes
     -----
@@ -88,6 +90,7 @@ class WCT(Agglomeration):
         base_k=None,
         decay=0.8,
         base="kmeans",
+        noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
         random_state=None,
@@ -98,6 +101,7 @@ class WCT(Agglomeration):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             linkage=linkage,
             max_memory=max_memory,
             random_state=random_state,

@@ -1,0 +1,38 @@
+"""Noise and missing labels: what HDBSCAN leaves out, and what nobody measured.
+
+A negative label is noise, NaN or None is missing. By default both mean "not clustered
+here": the object takes no part in that clustering. With noise="own-cluster" the noise
+of a clustering is one more cluster of it, while NaN and None stay missing.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import make_blobs
+
+from ensclust import ECPCSHC, Ensemble, consensus, generate
+
+rng = np.random.default_rng(0)
+blobs, _ = make_blobs(300, centers=3, cluster_std=0.7, random_state=4)
+X = np.vstack([blobs, rng.uniform(-12, 12, (60, 2))])  # 60 objects of no group
+
+base = [HDBSCAN(min_cluster_size=size, copy=True) for size in (10, 15, 20, 30)]
+runs = generate(X, len(base), base=base)
+print("noise per run:", (runs.labels < 0).sum(axis=0).tolist())
+
+# Left out: an object that some runs cluster gets a label, one that none does gets -1.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # "... objects are in no base clustering"
+    left_out = consensus(runs, 3, method="ecpcs-hc")
+print("left out:    ", np.unique(left_out, return_counts=True))
+
+# A cluster of its own: what most runs call noise becomes a consensus cluster.
+model = ECPCSHC(4, len(base), base=base, noise="own-cluster").fit(X)
+print("own cluster: ", np.unique(model.labels_, return_counts=True))
+
+# Labels of your own: -1 is noise, NaN says that the third run never saw the object.
+labels = np.array([[0, 0, 0], [0, 0, np.nan], [1, 1, 1], [1, 1, np.nan], [-1, -1, -1]])
+print(Ensemble(labels).labels.tolist())
+print(Ensemble(labels, noise="own-cluster").labels.tolist())
+print(consensus(labels, 3, method="eac", noise="own-cluster").tolist())

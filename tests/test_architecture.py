@@ -17,9 +17,10 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = (
     ("_kernels",),
     ("_parallel", "_validation", "_encoding", "_progress"),
-    ("ensemble", "metrics"),
+    ("ensemble", "metrics", "agreement"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
     ("onehot_kmeans", "microclusters", "generation", "datasets"),
+    ("cohesion", "certainty"),
     ("base",),
     ("_methods",),
 )

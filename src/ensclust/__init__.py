@@ -11,6 +11,8 @@ _HOMES = {
     "Dendrogram": "dendrogram",
     "consensus": "base",
     "methods": "_methods",
+    "Certainty": "certainty",
+    "agreement_weights": "agreement",
     "generate": "generation",
     "EnsembleGenerator": "generation",
     "EAC": "_methods.eac",

@@ -11,9 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust._validation import check_n_clusters
+from ensclust._validation import check_n_clusters, check_weights
+from ensclust.agreement import agreement_weights
+from ensclust.certainty import Certainty
+from ensclust.coassociation import CoAssociation
+from ensclust.cohesion import memberships
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k
 
@@ -27,6 +31,10 @@ SHARED_PARAMETERS = {
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
         Clusters per base clustering, see :func:`ensclust.generate`. None draws each
         from n_clusters to ``floor(min(sqrt(n_samples), 100))``, as the paper does.""",
+    "weights": """weights : array-like of shape (M,), "agreement" or None, default=None
+        How much each base clustering counts: at least 0, where 0 leaves it out. Only
+        ratios matter. "agreement" derives them, see
+        :func:`ensclust.agreement_weights`; None is all alike.""",
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
@@ -44,6 +52,9 @@ SHARED_PARAMETERS = {
         base clustering contains.""",
     "ensemble_": """ensemble_ : Ensemble
         The base clusterings.""",
+    "weights_": """weights_ : ndarray of shape (M,) or None
+        The weights that were used. What is said of base clusters and objects leaves
+        out the clusterings of weight 0.""",
     "n_clusters_": """n_clusters_ : int
         Number of consensus clusters found.""",
     "n_features_in_": """n_features_in_ : int
@@ -78,6 +89,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     """
 
     info: ClassVar[MethodInfo]
+    weights: Any = None  # a parameter of the methods in which it has a meaning
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -157,10 +169,49 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ).fit(X)
         return self.generator_.ensemble_
 
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how much each object belongs to each cluster, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
+        ``labels_``. It is the mean similarity of the object to the cluster's objects,
+        by the co-association that the method links (elsewhere the plain one, how often
+        two objects are together), scaled to sum to 1. The largest share is not always
+        that of the label. ``X=None`` means the training objects. Computed when asked
+        for: time Nc^2 k + F M k for F distinct label rows, no matrix of objects.
+        """
+        check_is_fitted(self, "labels_")
+        objects = self._counting(self.ensemble_ if X is None else self._encode(X))
+        if self.n_clusters_ == 0:
+            return np.zeros((objects.n_objects, 0))
+        return memberships(self._affinity(), self.labels_[self.labels_ >= 0], objects)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
+        """
+        check_is_fitted(self, "labels_")
+        return Certainty.of(self.ensemble_, self.labels_, weights=self.weights_)
+
+    def _encode(self, X) -> Ensemble:
+        """Return the base clusters of other objects, numbered as in ``ensemble_``."""
+        check_is_fitted(self, "labels_")
+        if isinstance(self.base, str) and self.base == "precomputed":
+            return self.ensemble_.recode(X)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self.generator_.encode(X)
+
+    def _affinity(self) -> CoAssociation:
+        """Return the similarity of training objects."""
+        return CoAssociation(self._prepared, weights=self._weights)
+
     def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
         """Return the labels for each number of clusters, from one preparation."""
         ks = [self._check_k(k, ensemble.n_objects) for k in ks]
-        absent = ensemble.absent()
+        self.weights_ = self._find_weights(ensemble)
+        ensemble = self._counting(ensemble)
+        absent = self._absent = ensemble.absent()
         if absent.any():
             warnings.warn(
                 f"{absent.sum()} of {ensemble.n_objects} objects are in no base "
@@ -170,10 +221,29 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             ensemble = ensemble.take(~absent)
         if absent.all():
             return [np.full(len(absent), -1, np.int32) for _ in ks]
+        self._prepared = ensemble
         self._prepare(ensemble)
         n = ensemble.n_objects
         fit = [k if isinstance(k, str) else min(k, n) for k in ks]
         return [self._numbered(self._cut(k), k, absent) for k in fit]
+
+    def _find_weights(self, ensemble: Ensemble) -> np.ndarray | None:
+        if self.weights is None:
+            return None
+        if isinstance(self.weights, str) and self.weights == "agreement":
+            return agreement_weights(ensemble)
+        return check_weights(self.weights, ensemble.n_clusterings)
+
+    def _counting(self, ensemble: Ensemble) -> Ensemble:
+        """Return the clusterings that have a weight."""
+        if self.weights_ is None or self.weights_.all():
+            return ensemble
+        return ensemble.select(self.weights_ > 0)
+
+    @property
+    def _weights(self) -> np.ndarray | None:
+        """The weights of the prepared ensemble's clusterings, above 0."""
+        return None if self.weights_ is None else self.weights_[self.weights_ > 0]
 
     def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
         """Return labels numbered by first appearance, -1 for absent objects."""
@@ -236,7 +306,8 @@ def consensus(
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     **params
-        Parameters of the method's estimator, such as ``steps=20``.
+        Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
+        the base clusterings.
 
     Returns
     -------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensclust import _kernels, _parallel
-from ensclust._validation import check_choice, check_square, gibibytes
+from ensclust._validation import check_choice, check_square, check_weights, gibibytes
 from ensclust.ensemble import Fragments
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ class CoAssociation:
         similarity to itself is then set to 1.
     decay : float, default=1.0
         Factor of the values with ``pairs="all"``.
+    weights : array-like of shape (M,) or None
+        Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
+        mean of 1, and as factors of ``similarity``.
 
     Notes
     -----
@@ -62,6 +66,7 @@ class CoAssociation:
         *,
         pairs: str = "same",
         decay: float = 1.0,
+        weights: npt.ArrayLike | None = None,
     ):
         self.ensemble = ensemble
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
@@ -76,7 +81,25 @@ class CoAssociation:
                 )
                 raise ValueError(msg)
         self.similarity = similarity
+        self.weights: np.ndarray | None = None
+        if weights is not None:
+            self._weigh(check_weights(weights, ensemble.n_clusterings))
         self._leaves: Fragments | None = None
+
+    def _weigh(self, weights: np.ndarray) -> None:
+        """Scale the similarities within each clustering; no others are used."""
+        if self.pairs == "all":
+            msg = 'weights have no meaning with pairs="all". Leave them out.'
+            raise ValueError(msg)
+        self.weights = weights / weights.mean()
+        self.similarity = self._blocks(self._similarity(), self.weights)
+
+    def _blocks(self, S: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return S within clusterings, times their weights."""
+        blocks = np.zeros(S.shape)
+        for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
+            blocks[a:b, a:b] = S[a:b, a:b] * weights[m]
+        return blocks
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -133,6 +156,10 @@ class CoAssociation:
         order = np.concatenate([[f], np.arange(len(codes))])
         out = np.empty((len(order), 1))
         self._lift(codes[order], self._similarity(), out, spans=[(0, 1)])
+        if (weight := self._weight_of_both()) is not None:
+            both = np.empty_like(out)
+            self._lift(codes[order], weight, both, spans=[(0, 1)])
+            np.divide(out, both, out=out, where=both > 0)
         row = out[1:, 0][leaves.inverse]
         if self.pairs == "all":
             row[i] = 1.0
@@ -153,6 +180,9 @@ class CoAssociation:
             )
             raise MemoryError(msg)
         square = self._square(self._similarity(), np.float64)
+        if (weight := self._weight_of_both()) is not None:
+            both = self._square(weight, np.float64)
+            np.divide(square, both, out=square, where=both > 0)
         inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
         if self.pairs == "all":
@@ -179,6 +209,12 @@ class CoAssociation:
         in the same space: similarity = entry * unit to 1e-8. The caller answers for
         memory.
         """
+        if self._weight_of_both() is not None:
+            msg = (
+                "single and complete linkage take no weights where labels are missing. "
+                'Use linkage="average", or leave out weights.'
+            )
+            raise ValueError(msg)
         S = self._similarity()
         n_terms = self.ensemble.n_clusterings
         largest = float(S.max(initial=0)) or 1.0
@@ -219,6 +255,16 @@ class CoAssociation:
         tasks = [(*shared, a, b) for a, b in spans]
         _parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
         return self if is_near.all() else self.expand(~is_near)
+
+    def _weight_of_both(self) -> np.ndarray | None:
+        """Return a similarity whose mean is the clusterings' mean weight, or None.
+
+        None where all pairs of objects share the same clusterings.
+        """
+        if self.weights is None or not self.ensemble.has_missing:
+            return None
+        n = self.ensemble.n_base_clusters
+        return self._blocks(np.ones((n, n)), self.weights)
 
     def _similarity(self) -> np.ndarray:
         if self.similarity is None:

@@ -198,6 +198,8 @@ class _LabelSpace:
             self.unit = coassociation.decay
         elif ensemble.has_missing:
             self.present, self.unit = present, 1.0
+            if coassociation.weights is not None:  # products of two have the weight
+                self.present = present * np.sqrt(coassociation.weights)
         self.similarity = np.zeros((0, 0), np.int64)
         if coassociation.similarity is not None:
             n_terms = n_clusterings ** (2 if self.all_pairs else 1)

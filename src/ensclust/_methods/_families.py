@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensclust import voting
 from ensclust.base import BaseConsensus
+from ensclust.certainty import Certainty
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.linkage import LINKAGES, link
 
@@ -18,12 +19,31 @@ if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
     from ensclust.ensemble import Ensemble
 
+# For the methods in which weights of base clusterings have a meaning.
+WEIGHTS = {"weights": ["array-like", StrOptions({"agreement"}), None]}
+
+
+def cluster_mass(ensemble: Ensemble, weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the weight of each base cluster, (Nc,), or None if all are alike.
+
+    Weights of the clusterings are scaled to a mean of 1.
+    """
+    if weights is None:
+        return None
+    return np.repeat(weights / weights.mean(), ensemble.cluster_counts)
+
+
+def weigh(W: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """Return the edges of a graph in which each node occurs as its mass says."""
+    return W if mass is None else W * np.multiply.outer(mass, mass)
+
 
 class Agglomeration(BaseConsensus):
     """Link the objects of a co-association; a method supplies ``_coassociation``."""
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseConsensus._parameter_constraints,
+        **WEIGHTS,
         "linkage": [StrOptions(set(LINKAGES))],
         "max_memory": [Interval(Integral, 1, None, closed="left")],
     }
@@ -34,6 +54,7 @@ class Agglomeration(BaseConsensus):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         base="kmeans",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
@@ -48,12 +69,14 @@ class Agglomeration(BaseConsensus):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.weights = weights
         self.linkage = linkage
         self.max_memory = max_memory
 
     def _prepare(self, ensemble: Ensemble) -> None:
+        self.coassociation_ = self._coassociation(ensemble)
         self.dendrogram_ = link(
-            self._coassociation(ensemble),
+            self.coassociation_,
             self.linkage,
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
@@ -61,6 +84,9 @@ class Agglomeration(BaseConsensus):
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         return self.dendrogram_.cut(n_clusters)
+
+    def _affinity(self) -> CoAssociation:
+        return self.coassociation_
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
         raise NotImplementedError
@@ -73,15 +99,41 @@ class MetaClustering(BaseConsensus):
     ``_partition(n_clusters)``, the part of each.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseConsensus._parameter_constraints,
+        **WEIGHTS,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        weights=None,
+        base="kmeans",
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            base=base,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+
     def _prepare(self, ensemble: Ensemble) -> None:
         self.cluster_similarity_ = self._similarity(ensemble)
-        self._prepared = ensemble
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         n_parts = min(n_clusters, self._prepared.n_base_clusters)
         labels, self.meta_labels_ = voting.settle(
             self._prepared,
             self._partition(n_parts),
+            weights=self._weights,
             seed=self._seed,
             n_jobs=self.n_jobs,
         )
@@ -105,9 +157,13 @@ class MetaClustering(BaseConsensus):
         ndarray of shape (n_samples,)
             Numbers as in ``labels_``; -1 for an object without any known base cluster.
         """
-        ensemble = self._encode(X)
+        ensemble = self._counting(self._encode(X))
         return voting.vote(
-            ensemble, self.meta_labels_, seed=self._seed, n_jobs=self.n_jobs
+            ensemble,
+            self.meta_labels_,
+            weights=self._weights,
+            seed=self._seed,
+            n_jobs=self.n_jobs,
         )
 
     def memberships(self, X=None) -> np.ndarray:
@@ -116,16 +172,24 @@ class MetaClustering(BaseConsensus):
         Rows sum to 1 (0 for an object without votes), columns are numbered as
         ``labels_``. ``X=None`` means the training objects. Computed when asked for.
         """
-        check_is_fitted(self, "meta_labels_")
-        ensemble = self.ensemble_ if X is None else self._encode(X)
-        return voting.memberships(ensemble, self.meta_labels_, n_jobs=self.n_jobs)
+        check_is_fitted(self, "labels_")
+        ensemble = self._counting(self.ensemble_ if X is None else self._encode(X))
+        if self.n_clusters_ == 0:
+            return np.zeros((ensemble.n_objects, 0))
+        return voting.memberships(
+            ensemble, self.meta_labels_, weights=self._weights, n_jobs=self.n_jobs
+        )
 
-    def _encode(self, X) -> Ensemble:
-        check_is_fitted(self, "meta_labels_")
-        if isinstance(self.base, str) and self.base == "precomputed":
-            return self.ensemble_.recode(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self.generator_.encode(X)
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
         raise NotImplementedError

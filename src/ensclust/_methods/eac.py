@@ -31,6 +31,7 @@ class EAC(Agglomeration):
         that lasts longest in the dendrogram.
     $n_clusterings
     $base_k
+    $weights
     $base
     $linkage
     $max_memory
@@ -41,6 +42,7 @@ class EAC(Agglomeration):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     dendrogram_ : Dendrogram
@@ -51,7 +53,8 @@ class EAC(Agglomeration):
     Time F^2 M for F distinct label rows; memory 4 F^2 bytes, or F M where that exceeds
     ``max_memory``. Similarities are integer counts, so ties are exact; they are broken
     by the order of the label rows, and any two correct codes may differ on them. The
-    paper links singly or by average; cuts give exactly k clusters, by merge order.
+    paper links singly or by average; cuts give exactly k clusters, by merge order. With
+    ``weights`` the similarity is the weighted share of clusterings, in fixed point.
 
     References
     ----------
@@ -89,7 +92,7 @@ class EAC(Agglomeration):
         return super()._check_k(n_clusters, n_samples)
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        return CoAssociation(ensemble)
+        return CoAssociation(ensemble, weights=self._weights)
 
     def _cut(self, n_clusters) -> np.ndarray:
         if n_clusters == "lifetime":

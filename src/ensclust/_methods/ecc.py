@@ -24,6 +24,7 @@ class ECC(OneHotMethod):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
         The objects whose label rows are the first centroids; given ones replace
         ``n_init``. "random" draws distinct rows, each with a chance proportional to its
@@ -40,6 +41,7 @@ class ECC(OneHotMethod):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     inertia_ : float
@@ -85,4 +87,4 @@ class ECC(OneHotMethod):
     )
 
     def _divergence(self) -> Divergence:
-        return Utility("u_h")
+        return Utility("u_h", given=self._weights)

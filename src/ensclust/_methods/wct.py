@@ -29,6 +29,7 @@ class WCT(Agglomeration):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
     $base
@@ -41,6 +42,7 @@ class WCT(Agglomeration):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     dendrogram_ : Dendrogram
@@ -52,7 +54,8 @@ class WCT(Agglomeration):
     distinct label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``.
     Triples are normalised by their largest sum within clusterings, as LinkCluE does;
     codes that take the largest over all pairs of clusters give smaller similarities.
-    Without any triple the similarity is the identity, and WCT is EAC.
+    Without any triple the similarity is the identity, and WCT is EAC. With ``weights``
+    a shared neighbour counts as much as its clustering, and so does the mean.
 
     References
     ----------
@@ -86,6 +89,7 @@ class WCT(Agglomeration):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         decay=0.8,
         base="kmeans",
         linkage="average",
@@ -97,6 +101,7 @@ class WCT(Agglomeration):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             base=base,
             linkage=linkage,
             max_memory=max_memory,
@@ -106,8 +111,10 @@ class WCT(Agglomeration):
         self.decay = decay
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        weights = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
         triples = similarity.connected_triples(
-            weights, ensemble.cluster_counts, decay=self.decay
+            similarity.jaccard(ensemble, n_jobs=self.n_jobs),
+            ensemble.cluster_counts,
+            decay=self.decay,
+            weights=self._weights,
         )
-        return CoAssociation(ensemble, triples)
+        return CoAssociation(ensemble, triples, weights=self._weights)

@@ -26,7 +26,7 @@ _HOMES = {
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
 }
-_MODULES = ("datasets", "metrics", "similarity")
+_MODULES = ("datasets", "metrics", "scverse", "similarity")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]  # noqa: PLE0604
 

@@ -16,12 +16,13 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Who may import whom, from the bottom up (module level).
 LAYERS = (
     ("_kernels",),
-    ("_parallel", "_validation", "_encoding", "_progress"),
-    ("ensemble", "metrics"),
+    ("_parallel", "_validation", "_encoding", "_progress", "_documentation"),
+    ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
     ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
     ("generation", "criteria"),
+    ("cohesion", "certainty"),
     ("base",),
     ("_methods", "selection"),
     ("comparison", "inspection", "_options"),

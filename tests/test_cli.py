@@ -109,7 +109,7 @@ def test_start_up_imports_nothing_heavy():
         ("cluster data.csv -k 3 --seed -1", "-1 is not in the range 0<=x"),
         ("cluster data.csv -k 3 -p steps", "form name=value"),
         ("cluster data.csv -k 3 -p foo=1", "ecpcs-mc has no parameter 'foo' for -p"),
-        ("cluster data.csv -k 3 -p n_jobs=2", "It takes steps."),
+        ("cluster data.csv -k 3 -p n_jobs=2", "It takes steps, weights."),
         ("consensus labels.csv -k 2,x", "'2,x' is not a positive integer"),
         ("consensus labels.csv -k 3,3", "'3,3' names 3 more than once"),
         ("compare labels.csv -k 2 -o -", "-o - is not possible here"),

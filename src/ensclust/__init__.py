@@ -14,6 +14,8 @@ _HOMES = {
     "methods": "_methods",
     "select_k": "selection",
     "BestConsensus": "_methods.best",
+    "Certainty": "certainty",
+    "agreement_weights": "agreement",
     "generate": "generation",
     "EnsembleGenerator": "generation",
     "EAC": "_methods.eac",
@@ -27,7 +29,7 @@ _HOMES = {
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
 }
-_MODULES = ("datasets", "io", "metrics", "similarity")
+_MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]  # noqa: PLE0604
 

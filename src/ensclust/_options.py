@@ -58,7 +58,7 @@ seed_option = click.option(
 def run_options(method: str) -> Callable[[Callable], Callable]:
     """Return a decorator: the options of a command that runs a method on a file."""
     option = click.option
-    options = [
+    options: list[Callable] = [
         option("-m", "--method", default=method, show_default=True, help=_METHOD,
                metavar="NAME", shell_complete=_complete_method),
         option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,

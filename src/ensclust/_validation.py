@@ -95,6 +95,40 @@ def late_noise(noise: str, ensemble: Any) -> ValueError:
     )
 
 
+def check_labelling(labels: Any, n_objects: int) -> np.ndarray:
+    """Return one cluster number per object, int64 with -1 for none, or raise."""
+    array = np.asarray(labels)
+    rule = "Give one integer per object, 0 or more for a cluster and negative for none."
+    if array.shape != (n_objects,):
+        msg = f"labels has shape {array.shape}; expected ({n_objects},). {rule}"
+        raise ValueError(msg)
+    if array.dtype.kind not in "iu":
+        msg = f"labels has type {array.dtype}. {rule}"
+        raise TypeError(msg)
+    return np.maximum(array.astype(np.int64), -1)
+
+
+def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
+    """Return one weight >= 0 per base clustering, float64, not all 0, or raise."""
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    rule = f"Give {n_clusterings} numbers of at least 0, one per base clustering."
+    if array.shape != (n_clusterings,):
+        shape = np.shape(weights) if array.size else f"{weights!r}"
+        msg = f"weights is {shape} for {n_clusterings} base clusterings. {rule}"
+        raise ValueError(msg)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        msg = f"weights[{bad[0]}] = {array[bad[0]]:g}. {rule}"
+        raise ValueError(msg)
+    if not array.any():
+        msg = "weights are all 0. Give at least one base clustering a weight above 0."
+        raise ValueError(msg)
+    return array
+
+
 def check_square(W: Any, name: str) -> np.ndarray:
     """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
     W = np.asarray(W, dtype=np.float64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,72 +14,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensclust import nearest
-from ensclust._validation import check_n_clusters, warn
+from ensclust._validation import check_n_clusters, check_weights, warn
+from ensclust.agreement import agreement_weights
+from ensclust.certainty import Certainty
 from ensclust.coassociation import CoAssociation
+from ensclust.cohesion import memberships
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k, validate_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# One wording for the parameters that every method shares; see document().
-SHARED_PARAMETERS = {
-    "n_clusters": """n_clusters : int or "auto", default=8
-        Number of consensus clusters, at most n_samples. Where the method cannot form
-        so many, it warns and returns fewer. "auto" takes what
-        :func:`ensclust.select_k` suggests for the base clusterings; the attribute
-        ``selection_`` then shows why.""",
-    "n_clusterings": """n_clusterings : int, default=20
-        Number of base clusterings to generate; ignored with precomputed labels.""",
-    "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
-        Clusters per base clustering, see :func:`ensclust.generate`. None draws each
-        from n_clusters to ``floor(min(sqrt(n_samples), 100))``, as the paper does.""",
-    "base": """base : "kmeans", "precomputed", clusterer or list of them
-        What makes the base clusterings from X; with "precomputed", X is the label
-        matrix (n_samples, n_clusterings) itself.""",
-    "noise": """noise : "missing" or "own-cluster", default="missing"
-        What a negative label means, in precomputed labels or from a base clusterer such
-        as HDBSCAN: that the object is left out of that clustering, or that it is in one
-        more cluster, that of its noise. NaN and None always mean left out.""",
-    "random_state": """random_state : int, RandomState instance or None, default=None
-        Decides the result. The same value gives the same labels for any n_jobs.""",
-    "n_jobs": """n_jobs : int or None, default=None
-        Number of threads; None is one per core. Never changes the result.""",
-    "max_memory": """max_memory : int, default=2**31
-        Bytes that a similarity matrix may take. Above it, average linkage works in
-        label space without a matrix.""",
-    "linkage": """linkage : "average", "single" or "complete", default="average"
-        Similarity of two groups: mean, largest or smallest of their pairs.""",
-    "labels_": """labels_ : ndarray of shape (n_samples,)
-        Consensus clusters 0, 1, ... by first appearance; -1 for an object that no
-        base clustering contains.""",
-    "ensemble_": """ensemble_ : Ensemble
-        The base clusterings.""",
-    "coassociation_": """coassociation_ : CoAssociation
-        The similarity of the training objects that was linked.""",
-    "n_clusters_": """n_clusters_ : int
-        Number of consensus clusters found.""",
-    "n_features_in_": """n_features_in_ : int
-        Number of columns of X.""",
-}
-
-
-@dataclass(frozen=True)
-class MethodInfo:
-    """What the tables of methods show."""
-
-    title: str
-    doi: str
-    level: str
-    time: str
-    memory: str
-
-
-def document(cls):
-    """Fill ``$name`` in a docstring with the shared wording of that parameter."""
-    for name in sorted(SHARED_PARAMETERS, key=len, reverse=True):
-        cls.__doc__ = cls.__doc__.replace(f"${name}\n", SHARED_PARAMETERS[name] + "\n")
-    return cls
+    from ensclust._documentation import MethodInfo
 
 
 class BaseConsensus(ClusterMixin, BaseEstimator):
@@ -93,6 +38,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     """
 
     info: ClassVar[MethodInfo]
+    weights: Any = None  # a parameter of the methods in which it has a meaning
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [
@@ -211,12 +157,37 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ensemble = self._encode(X)
         if (self.labels_ < 0).all():
             return np.full(ensemble.n_objects, -1, np.int32)
-        return self._assign(ensemble)
+        return self._assign(self._counting(ensemble))
 
     def _assign(self, ensemble: Ensemble) -> np.ndarray:
         """Return the labels of other objects."""
         labels = self.labels_[self.labels_ >= 0]
         return nearest.label(self._affinity(), labels, ensemble, n_jobs=self.n_jobs)
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how much each object belongs to each cluster, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
+        ``labels_``. It is the mean similarity of the object to the cluster's objects,
+        by the co-association that the method links (elsewhere the plain one, how often
+        two objects are together), scaled to sum to 1. The largest share is not always
+        that of the label. ``X=None`` means the training objects. Computed when asked
+        for: time Nc^2 k + F M k for F distinct label rows, no matrix of objects.
+        """
+        check_is_fitted(self, "labels_")
+        objects = self._counting(self.ensemble_ if X is None else self._encode(X))
+        if self.n_clusters_ == 0:
+            return np.zeros((objects.n_objects, 0))
+        return memberships(self._affinity(), self.labels_[self.labels_ >= 0], objects)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
+        """
+        check_is_fitted(self, "labels_")
+        return Certainty.of(self.ensemble_, self.labels_, weights=self.weights_)
 
     def _encode(self, X) -> Ensemble:
         """Return the base clusters of other objects, numbered as in ``ensemble_``."""
@@ -235,12 +206,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def _affinity(self) -> CoAssociation:
         """Return the similarity of training objects by which predict compares."""
-        return CoAssociation(self._prepared)
+        return CoAssociation(self._prepared, weights=self._weights)
 
     def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
         """Return the labels for each number of clusters, from one preparation."""
         ks = [self._check_k(k, ensemble.n_objects) for k in ks]
-        absent = ensemble.absent()
+        self.weights_ = self._find_weights(ensemble)
+        ensemble = self._counting(ensemble)
+        absent = self._absent = ensemble.absent()
         if absent.any():
             warn(
                 f"{absent.sum()} of {ensemble.n_objects} objects are in no base "
@@ -275,6 +248,24 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self._prepare(ensemble)
         for k in ks:
             yield self._cut(k)
+
+    def _find_weights(self, ensemble: Ensemble) -> np.ndarray | None:
+        if self.weights is None:
+            return None
+        if isinstance(self.weights, str) and self.weights == "agreement":
+            return agreement_weights(ensemble)
+        return check_weights(self.weights, ensemble.n_clusterings)
+
+    def _counting(self, ensemble: Ensemble) -> Ensemble:
+        """Return the clusterings that have a weight."""
+        if self.weights_ is None or self.weights_.all():
+            return ensemble
+        return ensemble.select(self.weights_ > 0)
+
+    @property
+    def _weights(self) -> np.ndarray | None:
+        """The weights of the prepared ensemble's clusterings, above 0."""
+        return None if self.weights_ is None else self.weights_[self.weights_ > 0]
 
     def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
         """Return labels numbered by first appearance, -1 for absent objects."""
@@ -354,7 +345,8 @@ def consensus(
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     **params
-        Parameters of the method's estimator, such as ``steps=20``.
+        Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
+        the base clusterings.
 
     Returns
     -------

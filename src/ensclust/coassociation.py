@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ensclust import _kernels, _parallel
-from ensclust._validation import check_choice, check_square, gibibytes
+from ensclust._validation import check_choice, check_square, check_weights, gibibytes
 from ensclust.ensemble import Fragments
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class CoAssociation:
         similarity to itself is then set to 1.
     decay : float, default=1.0
         Factor of the values with ``pairs="all"``.
+    weights : array-like of shape (M,) or None
+        Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
+        mean of 1, and as factors of ``similarity``.
 
     Notes
     -----
@@ -63,6 +66,7 @@ class CoAssociation:
         *,
         pairs: str = "same",
         decay: float = 1.0,
+        weights: npt.ArrayLike | None = None,
     ):
         self.ensemble = ensemble
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
@@ -77,7 +81,25 @@ class CoAssociation:
                 )
                 raise ValueError(msg)
         self.similarity = similarity
+        self.weights: np.ndarray | None = None
+        if weights is not None:
+            self._weigh(check_weights(weights, ensemble.n_clusterings))
         self._leaves: Fragments | None = None
+
+    def _weigh(self, weights: np.ndarray) -> None:
+        """Scale the similarities within each clustering; no others are used."""
+        if self.pairs == "all":
+            msg = 'weights have no meaning with pairs="all". Leave them out.'
+            raise ValueError(msg)
+        self.weights = weights / weights.mean()
+        self.similarity = self._blocks(self._similarity(), self.weights)
+
+    def _blocks(self, S: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return S within clusterings, times their weights."""
+        blocks = np.zeros(S.shape)
+        for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
+            blocks[a:b, a:b] = S[a:b, a:b] * weights[m]
+        return blocks
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -138,7 +160,11 @@ class CoAssociation:
         codes = self.codes
         order = np.concatenate([[f], np.arange(len(codes))])
         out = np.empty((1, len(order)))
-        self._lift(codes[order], out, [(0, 1)])
+        self._lift(codes[order], self._similarity(), out, [(0, 1)])
+        if (weight := self._weight_of_both()) is not None:
+            both = np.empty_like(out)
+            self._lift(codes[order], weight, both, [(0, 1)])
+            np.divide(out, both, out=out, where=both > 0)
         row = out[0, 1:][leaves.inverse]
         if self.pairs == "all":
             row[i] = 1.0
@@ -158,7 +184,10 @@ class CoAssociation:
                 "average linkage, which need no matrix, or raise max_memory."
             )
             raise MemoryError(msg)
-        square = self._square(np.float64)
+        square = self._square(self._similarity(), np.float64)
+        if (weight := self._weight_of_both()) is not None:
+            both = self._square(weight, np.float64)
+            np.divide(square, both, out=square, where=both > 0)
         inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
         if self.pairs == "all":
@@ -231,10 +260,17 @@ class CoAssociation:
         The diagonal holds no similarity of use. Finer than float32 in the same space:
         similarity = entry * unit to 1e-8. The caller answers for memory.
         """
+        if self._weight_of_both() is not None:
+            msg = (
+                "single and complete linkage take no weights where labels are missing. "
+                'Use linkage="average", or leave out weights.'
+            )
+            raise ValueError(msg)
         if self.ensemble.has_missing:
-            most = float(self._similarity().max(initial=0)) or 1.0
+            S = self._similarity()
+            most = float(S.max(initial=0)) or 1.0
             unit = most * self.decay / (2**31 - 1)
-            return self._square(np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
+            return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
         entries, unit = self.contributions()
         return self._between(regions, entries, kind, n_jobs), unit
 
@@ -280,23 +316,33 @@ class CoAssociation:
         _parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
         return self if is_near.all() else self.expand(~is_near)
 
+    def _weight_of_both(self) -> np.ndarray | None:
+        """Return a similarity whose mean is the clusterings' mean weight, or None.
+
+        None where all pairs of objects share the same clusterings.
+        """
+        if self.weights is None or not self.ensemble.has_missing:
+            return None
+        n = self.ensemble.n_base_clusters
+        return self._blocks(np.ones((n, n)), self.weights)
+
     def _similarity(self) -> np.ndarray:
         if self.similarity is None:
             return np.eye(self.ensemble.n_base_clusters)
         return self.similarity
 
-    def _square(self, dtype, *, factor=1.0, n_jobs=None) -> np.ndarray:
+    def _square(self, S, dtype, *, factor=1.0, n_jobs=None) -> np.ndarray:
         """Return the (L, L) similarities of leaves times a factor."""
         codes = self.codes
         square = np.empty((len(codes), len(codes)), dtype)
-        self._lift(codes, square, _spans(len(codes)), factor=factor, n_jobs=n_jobs)
+        self._lift(codes, S, square, _spans(len(codes)), factor=factor, n_jobs=n_jobs)
         return _mirrored(square, n_jobs)
 
-    def _lift(self, codes, out, spans, *, factor=1.0, n_jobs=1) -> None:
+    def _lift(self, codes, S, out, spans, *, factor=1.0, n_jobs=1) -> None:
         all_pairs = self.pairs == "all"
         present = (codes < self.ensemble.cluster_counts).sum(axis=1)
         factor *= self.decay if all_pairs else 1.0
-        shared = (codes, self.ensemble.offsets, self._similarity(), all_pairs, present)
+        shared = (codes, self.ensemble.offsets, S, all_pairs, present)
         tasks = [(*shared, factor, out, a, b) for a, b in spans]
         _parallel.run(_kernels.lifting.lift, tasks, n_jobs=n_jobs)
 

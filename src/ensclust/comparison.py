@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from ensclust._methods import METHODS
 from ensclust._progress import tell
 from ensclust._validation import check_choice, warn
+from ensclust.agreement import pairwise_nmi
 from ensclust.base import consensus
 from ensclust.ensemble import Ensemble
 
@@ -103,7 +104,7 @@ def compare(
     names = [check_choice(m, "method", tuple(METHODS)) for m in methods or METHODS]
     if not isinstance(random_state, Integral):
         random_state = check_random_state(random_state).randint(2**31 - 1)
-    settings = {"random_state": int(random_state), "n_jobs": n_jobs}
+    settings: dict[str, Any] = {"random_state": int(random_state), "n_jobs": n_jobs}
     small = ensemble.take(np.flatnonzero(~ensemble.absent())[:_SMALL])
     results: dict[str, np.ndarray] = {}
     seconds: dict[str, float] = {}
@@ -120,7 +121,8 @@ def compare(
         seconds[name] = time.perf_counter() - start
         tell(len(results), len(names))
     vectors = [*ensemble.labels.T, *results.values()]
-    overlap = pairwise_nmi(Ensemble.from_clusterings(vectors), n_jobs=n_jobs)
+    together = Ensemble.from_clusterings(vectors)
+    overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
     m = ensemble.n_clusterings
     anmi = overlap[m:, :m].mean(axis=1)
     order = np.argsort(-anmi, kind="stable")
@@ -132,41 +134,6 @@ def compare(
         overlap[m:, m:][np.ix_(order, order)],
         np.array([seconds[name] for name in found]),
     )
-
-
-def pairwise_nmi(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
-    """Return the NMI of each pair of clusterings, (M, M), from one pass over them.
-
-    Two clusterings are compared on the objects that both contain; 0 if there is none.
-    """
-    overlap = ensemble.intersections(n_jobs=n_jobs)
-    m, start = ensemble.n_clusterings, ensemble.offsets
-    found = np.eye(m)
-    for a in range(m):
-        for b in range(a):
-            counts = overlap[start[a] : start[a + 1], start[b] : start[b + 1]]
-            found[a, b] = found[b, a] = _nmi(counts)
-    return found
-
-
-def _nmi(counts: np.ndarray) -> float:
-    """Return the geometric NMI of two clusterings from their contingency table."""
-    if not counts.any():
-        return 0.0
-    joint = counts / counts.sum()
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    entropies = _entropy(rows), _entropy(columns)
-    if max(entropies) == 0.0:
-        return 1.0  # neither splits the objects
-    if min(entropies) == 0.0:
-        return 0.0
-    shared = entropies[0] + entropies[1] - _entropy(joint)
-    return float(np.clip(shared / np.sqrt(entropies[0] * entropies[1]), 0.0, 1.0))
-
-
-def _entropy(shares: np.ndarray) -> float:
-    shares = shares[(shares > 0) & (shares < 1)]
-    return float(-(shares * np.log(shares)).sum())
 
 
 def _compile(small: Ensemble, name: str, settings: dict[str, Any]) -> None:

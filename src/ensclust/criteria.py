@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ensclust import _kernels, _parallel, partition, similarity
-from ensclust.metrics import contingency
+from ensclust.agreement import contingency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

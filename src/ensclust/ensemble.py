@@ -192,6 +192,14 @@ class Ensemble:
         ensemble._adopt(np.ascontiguousarray(self.columns[:, rows]), self.categories)
         return ensemble
 
+    def select(self, clusterings: np.ndarray) -> Ensemble:
+        """Return the ensemble of the given clusterings (a mask or indices)."""
+        numbers = np.arange(self.n_clusterings)[clusterings]
+        ensemble = Ensemble.__new__(Ensemble)
+        categories = [self.categories[m] for m in numbers]
+        ensemble._adopt(self.columns[numbers], categories)
+        return ensemble
+
     def recode(self, labels: Any) -> Ensemble:
         """Return labels of other objects, numbered by the categories of this ensemble.
 

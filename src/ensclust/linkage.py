@@ -242,6 +242,8 @@ class _LabelSpace:
             self.size = present.sum(axis=1)
         elif ensemble.has_missing:
             self.present = present
+            if coassociation.weights is not None:  # products of two have the weight
+                self.present = present * np.sqrt(coassociation.weights)
         largest = _largest(ensemble.n_objects)
         self.entries, self.unit = coassociation.contributions(largest)
         if self.all_pairs or ensemble.has_missing:  # means, where others are sums

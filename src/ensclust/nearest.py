@@ -56,6 +56,9 @@ def label(
     S = known.similarity
     if S is None:
         S = np.eye(ensemble.n_base_clusters)
+    weights = known.weights
+    if weights is None:
+        weights = np.ones(ensemble.n_clusterings)
     label_of_fragment = np.empty(len(fragments.counts), np.int64)
     label_of_fragment[fragments.inverse] = labels
     winner = np.empty(len(rows.counts), np.int32)
@@ -63,6 +66,7 @@ def label(
         ensemble.fragment_codes(),
         ensemble.offsets,
         S,
+        weights,
         known.pairs == "all",
         label_of_fragment,
         fragments.counts,

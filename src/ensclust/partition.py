@@ -33,7 +33,12 @@ _METIS_LOCK = Lock()  # METIS draws from the C library's generator, one per proc
 
 
 def ncut(
-    W: npt.ArrayLike, n_clusters: int, *, random_state=None, n_starts: int = 50
+    W: npt.ArrayLike,
+    n_clusters: int,
+    *,
+    random_state=None,
+    n_starts: int = 50,
+    mass: np.ndarray | None = None,
 ) -> np.ndarray:
     """Partition a graph by normalised cut: spectral relaxation, then rotation.
 
@@ -48,6 +53,8 @@ def ncut(
     n_starts : int, default=50
         Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
         partition with the least :func:`ncut_value` is kept.
+    mass : ndarray of shape (n,) or None
+        How many nodes each stands for, above 0; None is one each.
 
     Returns
     -------
@@ -71,7 +78,7 @@ def ncut(
     k = check_n_clusters(n_clusters, len(W))
     if k == 1 or k == len(W):
         return np.arange(len(W)) if k > 1 else np.zeros(len(W), np.int64)
-    graph, degree = regularised(W)
+    graph, degree = regularised(W, mass)
     rows = ncut_embedding(graph, degree, k)[1]
     # A node that none of the k vectors reaches (more components than k) stays at 0.
     length = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -239,11 +246,17 @@ class TransferCut:
             return model.fit_predict(self.embedding(k))
 
 
-def regularised(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def regularised(
+    W: np.ndarray, mass: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the graph that is cut, and its degrees."""
     graph = np.where(W > _WEAKEST, W, 0.0)
-    degree = graph.sum(axis=1) + 2 * _OFFSET
-    graph.flat[:: len(W) + 1] += _OFFSET
+    offset: np.ndarray | float = _OFFSET
+    if mass is not None:
+        graph *= np.multiply.outer(mass, mass)
+        offset = _OFFSET * mass
+    degree = graph.sum(axis=1) + 2 * offset
+    graph.flat[:: len(W) + 1] += offset
     return graph, degree
 
 

@@ -171,7 +171,11 @@ def trajectories(W: npt.ArrayLike, steps: int) -> np.ndarray:
 
 
 def connected_triples(
-    W: npt.ArrayLike, cluster_counts: npt.ArrayLike, *, decay: float = 0.8
+    W: npt.ArrayLike,
+    cluster_counts: npt.ArrayLike,
+    *,
+    decay: float = 0.8,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weighted connected triples: clusters of one clustering that share neighbours.
 
@@ -183,11 +187,13 @@ def connected_triples(
         Clusters of each base clustering (``ensemble.cluster_counts``).
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
+    weights : ndarray of shape (M,) or None
+        Weights w of the clusterings that c comes from; None is all alike.
 
     Returns
     -------
     ndarray of shape (Nc, Nc)
-        ``sum_c min(W_ac, W_bc)`` for clusters a, b of the same clustering, divided by
+        ``sum_c w min(W_ac, W_bc)`` for clusters a, b of the same clustering, divided by
         the largest such sum and multiplied by ``decay``; unit diagonal, 0 between
         clusterings. Without any triple: the identity. Time ``Nc * sum k_m^2``.
 
@@ -203,10 +209,13 @@ def connected_triples(
     W = _off_diagonal(W)
     similarity = np.zeros_like(W)
     ends = np.cumsum(cluster_counts)
+    if weights is not None:
+        weights = np.repeat(weights, np.asarray(cluster_counts))
     for start, end in zip(ends - cluster_counts, ends, strict=True):
         own = W[start:end]
         for a in range(end - start):
-            shared = np.minimum(own[a], own).sum(axis=1)
+            least = np.minimum(own[a], own)
+            shared = least.sum(axis=1) if weights is None else least @ weights
             similarity[start + a, start:end] = shared
     np.fill_diagonal(similarity, 0)
     largest = similarity.max(initial=0)

@@ -13,13 +13,19 @@ if TYPE_CHECKING:
 
 
 def vote(
-    ensemble: Ensemble, meta_labels: np.ndarray, *, seed: int, n_jobs: int | None = None
+    ensemble: Ensemble,
+    meta_labels: np.ndarray,
+    *,
+    seed: int,
+    weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Label each object with the meta-cluster whose base clusters hold it most often.
 
     The score of a meta-cluster is the mean, over its base clusters, of the object's
-    membership. Ties are drawn at random by a hash of ``seed`` and the label row: equal
-    rows get equal labels, wherever they stand.
+    membership, weighted by the clusterings that they come from. Ties are drawn at
+    random by a hash of ``seed`` and the label row: equal rows get equal labels,
+    wherever they stand.
 
     Parameters
     ----------
@@ -29,6 +35,8 @@ def vote(
         Meta-cluster of each base cluster, -1 for none.
     seed : int
         Decides ties.
+    weights : ndarray of shape (M,) or None
+        Weights of the base clusterings; None is all alike.
     n_jobs : int or None
         Threads; None is one per core.
 
@@ -38,8 +46,8 @@ def vote(
         Meta-cluster of each object, -1 where it has no vote. Time N M, memory 4 N.
     """
     winner = np.empty(ensemble.n_objects, np.int32)
-    meta, count = _counted(meta_labels)
-    arguments = (ensemble.columns, ensemble.offsets, meta, count, np.uint64(seed))
+    votes = _votes(ensemble, meta_labels, weights)
+    arguments = (ensemble.columns, ensemble.offsets, *votes, np.uint64(seed))
     spans = _parallel.blocks(ensemble.n_objects, _parallel.thread_count(n_jobs))
     tasks = [(*arguments, winner, a, b) for a, b in spans]
     _parallel.run(_kernels.voting.vote, tasks, n_jobs=n_jobs)
@@ -47,7 +55,12 @@ def vote(
 
 
 def settle(
-    ensemble: Ensemble, meta_labels: np.ndarray, *, seed: int, n_jobs: int | None = None
+    ensemble: Ensemble,
+    meta_labels: np.ndarray,
+    *,
+    seed: int,
+    weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vote until every meta-cluster has an object.
 
@@ -62,7 +75,7 @@ def settle(
         The meta-clusters that are left, numbered without gaps.
     """
     while True:
-        labels = vote(ensemble, meta_labels, seed=seed, n_jobs=n_jobs)
+        labels = vote(ensemble, meta_labels, seed=seed, weights=weights, n_jobs=n_jobs)
         used = np.unique(labels[labels >= 0])
         if len(used) == meta_labels.max() + 1:
             return labels, meta_labels
@@ -72,24 +85,32 @@ def settle(
 
 
 def memberships(
-    ensemble: Ensemble, meta_labels: np.ndarray, *, n_jobs: int | None = None
+    ensemble: Ensemble,
+    meta_labels: np.ndarray,
+    *,
+    weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return the scores of :func:`vote` scaled to sum to 1, (N, k) float64.
 
     A row is zero for an object without any vote. Memory 8 N k.
     """
-    meta, count = _counted(meta_labels)
-    scores = np.empty((ensemble.n_objects, len(count)))
+    votes = _votes(ensemble, meta_labels, weights)
+    scores = np.empty((ensemble.n_objects, len(votes[-1])))
     spans = _parallel.blocks(ensemble.n_objects, _parallel.thread_count(n_jobs))
-    tasks = [
-        (ensemble.columns, ensemble.offsets, meta, count, scores, a, b)
-        for a, b in spans
-    ]
+    shared = (ensemble.columns, ensemble.offsets, *votes, scores)
+    tasks = [(*shared, a, b) for a, b in spans]
     _parallel.run(_kernels.voting.score, tasks, n_jobs=n_jobs)
     total = scores.sum(axis=1, keepdims=True)
     return np.divide(scores, total, out=scores, where=total > 0)
 
 
-def _counted(meta_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _votes(
+    ensemble: Ensemble, meta_labels: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return meta labels (Nc,), weights (M,), and the weight of each meta-cluster."""
     meta = np.asarray(meta_labels, np.int64)
-    return meta, np.bincount(meta[meta >= 0]).astype(np.float64)
+    if weights is None:
+        weights = np.ones(ensemble.n_clusterings)
+    per_cluster = np.repeat(weights, ensemble.cluster_counts)
+    return meta, weights, np.bincount(meta[meta >= 0], per_cluster[meta >= 0])

@@ -9,7 +9,8 @@ from ensclust._kernels._jit import jit
 def nearest_label(
     codes,  # IN (F, M) unsigned, known label rows, ascending; k_m: "not clustered"
     start,  # IN (M + 1,) int64, first global index of each clustering's clusters
-    S,  # IN (Nc, Nc) float64, similarity of base clusters
+    S,  # IN (Nc, Nc) float64, similarity of base clusters, times their weights
+    weight,  # IN (M,) float64, weights of the clusterings
     all_pairs,  # IN bool: mean over all pairs of clusterings, not equal ones only
     label,  # IN (F,) int64, 0..k-1
     count,  # IN (F,) int64, objects of each known row
@@ -26,22 +27,22 @@ def nearest_label(
     # One slot more per clustering, for "not clustered": no branch in the inner loop.
     slot = start[:-1] + np.arange(n_clusterings)
     value = np.zeros(S.shape[0] + n_clusterings)
-    is_shared = np.zeros(S.shape[0] + n_clusterings)
+    shared = np.zeros(S.shape[0] + n_clusterings)
     support = np.zeros(label.max() + 1, np.int64)
     for i in range(i0, i1):
         j = find_row(codes, new, i)
         if j >= 0:
             winner[i] = label[j]
             continue
-        fill_slots(new, start, S, all_pairs, value, is_shared, i)
+        fill_slots(new, start, S, weight, all_pairs, value, shared, i)
         best = 0.0
         for j in range(n):
-            total, n_shared = 0.0, 0.0
+            total, whole = 0.0, 0.0
             for m in range(n_clusterings):
                 c = slot[m] + np.int64(codes[j, m])
                 total += value[c]
-                n_shared += is_shared[c]
-            similarity = total / n_shared if n_shared > 0 else 0.0
+                whole += shared[c]
+            similarity = total / whole if whole > 0 else 0.0
             if similarity > best:
                 best = similarity
                 support[:] = 0
@@ -73,14 +74,15 @@ def fill_slots(
     new,  # IN (Q, M)
     start,  # IN (M + 1,)
     S,  # IN (Nc, Nc)
+    weight,  # IN (M,)
     all_pairs,  # IN bool
     value,  # OUT (Nc + M,): what a cluster adds to the similarity with new row i
-    is_shared,  # OUT (Nc + M,): 1.0 where that counts, 0.0 where it is missing
+    shared,  # OUT (Nc + M,): the weight of that, 0 where it is missing
     i,
 ):
     """Write what every base cluster contributes, and 0 for "not clustered"."""
     value[:] = 0.0
-    is_shared[:] = 0.0
+    shared[:] = 0.0
     for m in range(new.shape[1]):
         own = start[m] + np.int64(new[i, m])
         is_in = own < start[m + 1]
@@ -88,4 +90,4 @@ def fill_slots(
             if q == m or all_pairs:
                 for c in range(start[q], start[q + 1]):
                     value[c + q] += S[own, c] if is_in else 0.0
-                    is_shared[c + q] = 1.0 if is_in or all_pairs else 0.0
+                    shared[c + q] = weight[q] if is_in or all_pairs else 0.0

@@ -56,7 +56,17 @@ def make(method: str, **params) -> BaseConsensus:
         if name not in known:
             msg = (
                 f"{method} has no parameter {name!r}. Its parameters are "
-                f"{', '.join(known)}."
+                f"{', '.join(known)}.{_who_has(name)}"
             )
             raise TypeError(msg)
     return cls(**params)
+
+
+def _who_has(parameter: str) -> str:
+    """Return a sentence with the methods that have a parameter, if any."""
+    having = [
+        name
+        for name, cls in METHODS.items()
+        if parameter in inspect.signature(cls).parameters
+    ]
+    return f" Methods with {parameter!r}: {', '.join(having)}." if having else ""

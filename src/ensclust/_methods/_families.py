@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensclust import voting
 from ensclust.base import BaseConsensus
+from ensclust.certainty import Certainty
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.linkage import LINKAGES, link
 
@@ -18,12 +19,31 @@ if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
     from ensclust.ensemble import Ensemble
 
+# For the methods in which weights of base clusterings have a meaning.
+WEIGHTS = {"weights": ["array-like", StrOptions({"agreement"}), None]}
+
+
+def cluster_mass(ensemble: Ensemble, weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the weight of each base cluster, (Nc,), or None if all are alike.
+
+    Weights of the clusterings are scaled to a mean of 1.
+    """
+    if weights is None:
+        return None
+    return np.repeat(weights / weights.mean(), ensemble.cluster_counts)
+
+
+def weigh(W: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """Return the edges of a graph in which each node occurs as its mass says."""
+    return W if mass is None else W * np.multiply.outer(mass, mass)
+
 
 class Agglomeration(BaseConsensus):
     """Link the objects of a co-association; a method supplies ``_coassociation``."""
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseConsensus._parameter_constraints,
+        **WEIGHTS,
         "linkage": [StrOptions(set(LINKAGES))],
         "max_memory": [Interval(Integral, 1, None, closed="left")],
     }
@@ -34,6 +54,7 @@ class Agglomeration(BaseConsensus):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         base="kmeans",
         noise="missing",
         linkage="average",
@@ -50,6 +71,7 @@ class Agglomeration(BaseConsensus):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.weights = weights
         self.linkage = linkage
         self.max_memory = max_memory
 
@@ -79,6 +101,34 @@ class MetaClustering(BaseConsensus):
     ``_partition(n_clusters)``, the part of each.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseConsensus._parameter_constraints,
+        **WEIGHTS,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        n_clusterings=20,
+        *,
+        base_k=None,
+        weights=None,
+        base="kmeans",
+        noise="missing",
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            n_clusters,
+            n_clusterings,
+            base_k=base_k,
+            base=base,
+            noise=noise,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+
     def _prepare(self, ensemble: Ensemble) -> None:
         self.cluster_similarity_ = self._similarity(ensemble)
 
@@ -87,6 +137,7 @@ class MetaClustering(BaseConsensus):
         labels, self.meta_labels_ = voting.settle(
             self._prepared,
             self._partition(n_parts),
+            weights=self._weights,
             seed=self._seed,
             n_jobs=self.n_jobs,
         )
@@ -98,7 +149,11 @@ class MetaClustering(BaseConsensus):
 
     def _assign(self, ensemble: Ensemble) -> np.ndarray:
         return voting.vote(
-            ensemble, self.meta_labels_, seed=self._seed, n_jobs=self.n_jobs
+            ensemble,
+            self.meta_labels_,
+            weights=self._weights,
+            seed=self._seed,
+            n_jobs=self.n_jobs,
         )
 
     def memberships(self, X=None) -> np.ndarray:
@@ -109,8 +164,23 @@ class MetaClustering(BaseConsensus):
         time M per object beyond that of the base clusterers.
         """
         check_is_fitted(self, "labels_")
-        ensemble = self.ensemble_ if X is None else self._encode(X)
-        return voting.memberships(ensemble, self.meta_labels_, n_jobs=self.n_jobs)
+        ensemble = self._counting(self.ensemble_ if X is None else self._encode(X))
+        if self.n_clusters_ == 0:
+            return np.zeros((ensemble.n_objects, 0))
+        return voting.memberships(
+            ensemble, self.meta_labels_, weights=self._weights, n_jobs=self.n_jobs
+        )
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
         raise NotImplementedError

@@ -6,13 +6,9 @@ import time
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ensclust._documentation import MethodInfo, document
 from ensclust._validation import check_choice
-from ensclust.base import (
-    BaseConsensus,
-    MethodInfo,
-    document,
-    fewer_clusters_are_fine,
-)
+from ensclust.base import BaseConsensus, fewer_clusters_are_fine
 from ensclust.metrics import mean_nmi
 
 if TYPE_CHECKING:
@@ -45,6 +41,7 @@ class BestConsensus(BaseConsensus):
         "eac" and "kcc", and for more than 20,000 distinct label rows the two of them
         that are linear in the number of objects, "ecpcs-mc" and "kcc".
     $base
+    $noise
     $random_state
     $n_jobs
 
@@ -104,6 +101,7 @@ class BestConsensus(BaseConsensus):
         base_k=None,
         methods=None,
         base="kmeans",
+        noise="missing",
         random_state=None,
         n_jobs=None,
     ):
@@ -112,6 +110,7 @@ class BestConsensus(BaseConsensus):
             n_clusterings,
             base_k=base_k,
             base=base,
+            noise=noise,
             random_state=random_state,
             n_jobs=n_jobs,
         )

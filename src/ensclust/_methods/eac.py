@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from ensclust._documentation import MethodInfo, document
 from ensclust._methods._families import Agglomeration
-from ensclust.base import BaseConsensus, MethodInfo, document
+from ensclust.base import BaseConsensus
 from ensclust.coassociation import CoAssociation
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class EAC(Agglomeration):
         suggests.
     $n_clusterings
     $base_k
+    $weights
     $base
     $noise
     $linkage
@@ -43,6 +45,7 @@ class EAC(Agglomeration):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     dendrogram_ : Dendrogram
@@ -54,7 +57,8 @@ class EAC(Agglomeration):
     Time F^2 M for F distinct label rows; memory 4 F^2 bytes, or F M where that exceeds
     ``max_memory``. Similarities are integer counts, so ties are exact; they are broken
     by the order of the label rows, and any two correct codes may differ on them. The
-    paper links singly or by average; cuts give exactly k clusters, by merge order.
+    paper links singly or by average; cuts give exactly k clusters, by merge order. With
+    ``weights`` the similarity is the weighted share of clusterings, in fixed point.
 
     References
     ----------
@@ -92,7 +96,7 @@ class EAC(Agglomeration):
         return super()._check_k(n_clusters, n_samples)
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        return CoAssociation(ensemble)
+        return CoAssociation(ensemble, weights=self._weights)
 
     def _cut(self, n_clusters) -> np.ndarray:
         if n_clusters == "lifetime":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ensclust._documentation import MethodInfo, document
 from ensclust._methods.kcc import OneHotMethod, Utility
-from ensclust.base import MethodInfo, document
 
 if TYPE_CHECKING:
     from ensclust.onehot_kmeans import Divergence
@@ -24,6 +24,7 @@ class ECC(OneHotMethod):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
         The objects whose label rows are the first centroids; given ones replace
         ``n_init``. "random" draws distinct rows, each with a chance proportional to its
@@ -41,6 +42,7 @@ class ECC(OneHotMethod):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     inertia_ : float
@@ -86,4 +88,4 @@ class ECC(OneHotMethod):
     )
 
     def _divergence(self) -> Divergence:
-        return Utility("u_h")
+        return Utility("u_h", given=self._weights)

@@ -9,8 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ensclust import partition, similarity
-from ensclust._methods._families import Agglomeration, MetaClustering
-from ensclust.base import MethodInfo, document
+from ensclust._documentation import MethodInfo, document
+from ensclust._methods._families import (
+    Agglomeration,
+    MetaClustering,
+    cluster_mass,
+    weigh,
+)
 from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ class ECPCSHC(Agglomeration):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
     $base
@@ -45,6 +51,7 @@ class ECPCSHC(Agglomeration):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     dendrogram_ : Dendrogram
@@ -56,7 +63,8 @@ class ECPCSHC(Agglomeration):
     Time N M^2 for counting, Nc^3 for propagation, F^2 M for the linkage of F distinct
     label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``. A cluster
     without neighbours is similar to itself only (the published code makes it
-    dissimilar to itself too). Cuts give exactly k clusters, by merge order.
+    dissimilar to itself too). Cuts give exactly k clusters, by merge order. ``weights``
+    draw the walks to clusters of weightier clusterings and weigh the mean of Z.
 
     References
     ----------
@@ -91,6 +99,7 @@ class ECPCSHC(Agglomeration):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         steps=20,
         base="kmeans",
         noise="missing",
@@ -103,6 +112,7 @@ class ECPCSHC(Agglomeration):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             base=base,
             noise=noise,
             linkage=linkage,
@@ -113,8 +123,10 @@ class ECPCSHC(Agglomeration):
         self.steps = steps
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        weights = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
-        return CoAssociation(ensemble, similarity.propagate(weights, self.steps))
+        W = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
+        mass = cluster_mass(ensemble, self._weights)
+        Z = similarity.propagate(weigh(W, mass), self.steps)
+        return CoAssociation(ensemble, Z, weights=self._weights)
 
 
 @document
@@ -129,6 +141,7 @@ class ECPCSMC(MetaClustering):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
     $base
@@ -140,6 +153,7 @@ class ECPCSMC(MetaClustering):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     cluster_similarity_ : ndarray of shape (Nc, Nc)
@@ -155,7 +169,8 @@ class ECPCSMC(MetaClustering):
     of the cut starts from many rows and the least normalised cut is kept; labels are
     numbered without gaps; one base clustering (M = 1) works, as far as k is its number
     of clusters; between the clusters of two clusterings (M = 2), whose walks never
-    meet, the Jaccard coefficient stands in for Z.
+    meet, the Jaccard coefficient stands in for Z. ``weights`` draw the walks to
+    clusters of weightier clusterings, and count in the cut and in the vote.
 
     References
     ----------
@@ -191,6 +206,7 @@ class ECPCSMC(MetaClustering):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         steps=20,
         base="kmeans",
         noise="missing",
@@ -201,6 +217,7 @@ class ECPCSMC(MetaClustering):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             base=base,
             noise=noise,
             random_state=random_state,
@@ -209,13 +226,17 @@ class ECPCSMC(MetaClustering):
         self.steps = steps
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
-        weights = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weights, self.steps)
+        W = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
+        mass = cluster_mass(ensemble, self._weights)
+        Z = similarity.propagate(weigh(W, mass), self.steps)
         # The graph of two clusterings is bipartite: walks that start on different
         # sides never meet, and Z is 0 between them.
-        return np.maximum(Z, weights) if ensemble.n_clusterings == 2 else Z
+        return np.maximum(Z, W) if ensemble.n_clusterings == 2 else Z
 
     def _partition(self, n_clusters: int) -> np.ndarray:
         return partition.ncut(
-            self.cluster_similarity_, n_clusters, random_state=self._seed
+            self.cluster_similarity_,
+            n_clusters,
+            mass=cluster_mass(self._prepared, self._weights),
+            random_state=self._seed,
         )

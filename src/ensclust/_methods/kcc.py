@@ -10,7 +10,9 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust.base import BaseConsensus, MethodInfo, document
+from ensclust._documentation import MethodInfo, document
+from ensclust._methods._families import WEIGHTS
+from ensclust.base import BaseConsensus
 from ensclust.onehot_kmeans import Divergence, Rows, check_init, onehot_kmeans
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ class OneHotMethod(BaseConsensus):
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseConsensus._parameter_constraints,
+        **WEIGHTS,
         "init": [StrOptions({"random"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -39,6 +42,7 @@ class OneHotMethod(BaseConsensus):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         init="random",
         n_init=10,
         max_iter=40,
@@ -56,13 +60,10 @@ class OneHotMethod(BaseConsensus):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.weights = weights
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
-
-    def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
-        self._absent = ensemble.absent()
-        return super()._solve(ensemble, ks)
 
     def _prepare(self, ensemble: Ensemble) -> None:
         """Nothing: every start begins with the labels themselves."""
@@ -120,6 +121,7 @@ class KCC(OneHotMethod):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     utility : str, default="nu_h"
         "u_c" (category utility: squared Euclidean distance), "u_h" (entropy; this is
         :class:`ECC`), "u_cos" (cosine) or "u_lp" (p-norm), or "nu_c", "nu_h", "nu_cos",
@@ -144,6 +146,7 @@ class KCC(OneHotMethod):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     inertia_ : float
@@ -174,7 +177,9 @@ class KCC(OneHotMethod):
     apart; where a clustering contains no member of a cluster, the random base cluster
     that stands in is drawn once per start, so that the objective never rises; a base
     clustering with one cluster has weight 0 in "nu_h" instead of infinity; shares for
-    the normalisation are among the objects that the clustering contains.
+    the normalisation are among the objects that the clustering contains. ``weights``
+    are factors of each base clustering's distances, beside those of a normalised
+    utility.
 
     References
     ----------
@@ -210,6 +215,7 @@ class KCC(OneHotMethod):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         utility="nu_h",
         p=5,
         init="random",
@@ -224,6 +230,7 @@ class KCC(OneHotMethod):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             init=init,
             n_init=n_init,
             max_iter=max_iter,
@@ -236,7 +243,7 @@ class KCC(OneHotMethod):
         self.p = p
 
     def _divergence(self) -> Divergence:
-        return Utility(self.utility, self.p)
+        return Utility(self.utility, self.p, self._weights)
 
 
 @dataclass(frozen=True)
@@ -250,6 +257,7 @@ class Utility:
 
     name: str
     p: float = 5
+    given: np.ndarray | None = None  # weights of the clusterings
 
     def weights(self, rows: Rows) -> np.ndarray:
         """Every object counts once."""
@@ -271,6 +279,8 @@ class Utility:
             table = 1 - (centroids / norm[rows.clustering]) ** (self.p - 1)
         if self.name.startswith("n"):
             table *= self.clustering_weights(rows)[rows.clustering, None]
+        if self.given is not None:
+            table *= self.given[rows.clustering, None]
         return table, np.empty((0, table.shape[1]))
 
     def clustering_weights(self, rows: Rows) -> np.ndarray:

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust import partition, similarity, voting
-from ensclust._methods._families import MetaClustering
-from ensclust.base import MethodInfo, document
+from ensclust._documentation import MethodInfo, document
+from ensclust._methods._families import MetaClustering, cluster_mass, weigh
 from ensclust.metrics import mean_nmi
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class MCLA(MetaClustering):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     partitioner : "metis" or "ncut", default="metis"
         What partitions the graph of base clusters. "metis" needs pymetis,
         ``pip install "ensclust[metis]"``; "ncut", a normalised cut, needs nothing.
@@ -49,6 +50,7 @@ class MCLA(MetaClustering):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     cluster_similarity_ : ndarray of shape (Nc, Nc)
@@ -69,7 +71,8 @@ class MCLA(MetaClustering):
     should be weighs as much as one (needs n_clusters > n_clusterings); exact ties in
     the vote are drawn by a hash of the seed and the label row, where the published code
     adds noise below 1e-4 and so draws near ties too; an object of no base clustering
-    gets -1, not a random cluster; labels are numbered without gaps.
+    gets -1, not a random cluster; labels are numbered without gaps. ``weights`` count
+    in the graph, in the vote and in the choice of the best run.
 
     References
     ----------
@@ -106,6 +109,7 @@ class MCLA(MetaClustering):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         partitioner="metis",
         n_init=10,
         base="kmeans",
@@ -117,6 +121,7 @@ class MCLA(MetaClustering):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             base=base,
             noise=noise,
             random_state=random_state,
@@ -132,15 +137,13 @@ class MCLA(MetaClustering):
 
     def _partition(self, n_clusters: int) -> np.ndarray:
         """Return the parts that make the labels most like the base clusterings."""
+        W, sizes = self.cluster_similarity_, self._prepared.sizes
+        mass = cluster_mass(self._prepared, self._weights)
         if self.partitioner == "ncut":
-            return partition.ncut(
-                self.cluster_similarity_, n_clusters, random_state=self._seed
-            )
-        ensemble = self._prepared
+            return partition.ncut(W, n_clusters, mass=mass, random_state=self._seed)
+        sizes = sizes if mass is None else sizes * mass
         seeds = check_random_state(self._seed).randint(2**31 - 1, size=self.n_init)
-        runs = partition.metis(
-            self.cluster_similarity_, ensemble.sizes, n_clusters, seeds=seeds
-        )
+        runs = partition.metis(weigh(W, mass), sizes, n_clusters, seeds=seeds)
         distinct = list({parts.tobytes(): parts for parts in runs}.values())
         if len(distinct) == 1:
             return distinct[0]
@@ -149,6 +152,11 @@ class MCLA(MetaClustering):
     def _quality(self, parts: np.ndarray) -> tuple[int, float]:
         """Return how many clusters the parts lead to, and what they share."""
         labels, meta_labels = voting.settle(
-            self._prepared, parts, seed=self._seed, n_jobs=self.n_jobs
+            self._prepared,
+            parts,
+            weights=self._weights,
+            seed=self._seed,
+            n_jobs=self.n_jobs,
         )
-        return int(meta_labels.max()), mean_nmi(self._prepared, labels)
+        shared = mean_nmi(self._prepared, labels, self._weights)
+        return int(meta_labels.max()), shared

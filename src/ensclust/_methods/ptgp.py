@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from ensclust import microclusters
-from ensclust.base import BaseConsensus, MethodInfo, document
+from ensclust._documentation import MethodInfo, document
+from ensclust.base import BaseConsensus
 from ensclust.partition import TransferCut
 
 if TYPE_CHECKING:

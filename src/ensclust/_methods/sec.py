@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ensclust._documentation import MethodInfo, document
 from ensclust._methods.kcc import OneHotMethod
-from ensclust.base import MethodInfo, document
 
 if TYPE_CHECKING:
     from ensclust.onehot_kmeans import Divergence, Rows

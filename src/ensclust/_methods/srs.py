@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
+from ensclust._documentation import MethodInfo, document
 from ensclust._methods._families import Agglomeration
-from ensclust.base import MethodInfo, document
 from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
+from ensclust._documentation import MethodInfo, document
 from ensclust._methods._families import Agglomeration
-from ensclust.base import MethodInfo, document
 from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class WCT(Agglomeration):
     $n_clusters
     $n_clusterings
     $base_k
+    $weights
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
     $base
@@ -42,6 +43,7 @@ class WCT(Agglomeration):
     ----------
     $labels_
     $ensemble_
+    $weights_
     $n_clusters_
     $n_features_in_
     dendrogram_ : Dendrogram
@@ -54,7 +56,8 @@ class WCT(Agglomeration):
     distinct label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``.
     Triples are normalised by their largest sum within clusterings, as LinkCluE does;
     codes that take the largest over all pairs of clusters give smaller similarities.
-    Without any triple the similarity is the identity, and WCT is EAC.
+    Without any triple the similarity is the identity, and WCT is EAC. With ``weights``
+    a shared neighbour counts as much as its clustering, and so does the mean.
 
     References
     ----------
@@ -88,6 +91,7 @@ class WCT(Agglomeration):
         n_clusterings=20,
         *,
         base_k=None,
+        weights=None,
         decay=0.8,
         base="kmeans",
         noise="missing",
@@ -100,6 +104,7 @@ class WCT(Agglomeration):
             n_clusters,
             n_clusterings,
             base_k=base_k,
+            weights=weights,
             base=base,
             noise=noise,
             linkage=linkage,
@@ -110,8 +115,10 @@ class WCT(Agglomeration):
         self.decay = decay
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        weights = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
         triples = similarity.connected_triples(
-            weights, ensemble.cluster_counts, decay=self.decay
+            similarity.jaccard(ensemble, n_jobs=self.n_jobs),
+            ensemble.cluster_counts,
+            decay=self.decay,
+            weights=self._weights,
         )
-        return CoAssociation(ensemble, triples)
+        return CoAssociation(ensemble, triples, weights=self._weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from numbers import Integral
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -108,7 +109,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _make_ensemble(self, X, seed: int) -> Ensemble:
         if self._is_precomputed():
             ensemble = Ensemble(X, noise=self.noise)
-            self._check_columns(X, reset=True)
+            self._check_columns(X, ensemble, reset=True)
             self.n_features_in_ = ensemble.n_clusterings
             return ensemble
         X = validate_features(self, X)
@@ -194,14 +195,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "labels_")
         if self._is_precomputed():
             ensemble = self.ensemble_.recode(X)
-            self._check_columns(X, reset=False)
+            self._check_columns(X, ensemble, reset=False)
             return ensemble
         return self.generator_.encode(validate_features(self, X, reset=False))
 
-    def _check_columns(self, labels, *, reset: bool) -> None:
+    def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
         """Remember, or compare, the names of the columns of precomputed labels."""
-        if isinstance(labels, Ensemble):
-            labels = labels.labels
+        if isinstance(labels, (Ensemble, str, PathLike)):
+            labels = ensemble.columns.T
         validate_data(self, labels, skip_check_array=True, reset=reset)
 
     def _affinity(self) -> CoAssociation:

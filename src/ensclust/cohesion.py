@@ -191,8 +191,10 @@ def _with_others(
     An object is not compared with itself; NaN where nothing else is there.
     """
     is_present = rows >= 0
-    base_cluster = np.where(is_present, rows + histograms.ensemble.offsets[:-1], 0)
-    together = (histograms.counts[cluster[:, None], base_cluster] - 1) * is_present
+    i, m = np.nonzero(is_present)
+    base_cluster = histograms.ensemble.offsets[m] + rows[i, m]
+    together = np.zeros(rows.shape, np.int64)
+    together[i, m] = histograms.counts[cluster[i], base_cluster] - 1
     pairs = (histograms.present.T[cluster] - 1) * is_present
     means = _ratio(together @ weights, pairs @ weights)
     return np.where(histograms.sizes[cluster] > 1, means, np.nan)

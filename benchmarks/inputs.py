@@ -20,7 +20,7 @@ CACHE = "ENSCLUST_BENCH_CACHE"  # environment variable: the directory of this ru
 N_CLUSTERS = 26
 N_FEATURES = 16
 CENTRE_SCALE = 1.6
-BLOCK = 20_000  # objects whose nearest centres are looked for at a time
+BLOCK = 20_000  # objects that are fitted, or looked at, at a time
 
 
 def labels(kind: str, **spec) -> np.ndarray:
@@ -42,10 +42,20 @@ def features(n: int) -> np.ndarray:
 
 
 def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
-    """k-means clusterings, as the paper makes them."""
-    from ensclust import generate
+    """k-means clusterings, as the paper makes them; of many objects a part is fitted.
 
-    return generate(features(n), m, base_k=(lo, hi), random_state=0).labels
+    The others get the nearest centres, so that the clusterings are of one kind
+    whatever their size.
+    """
+    from ensclust import EnsembleGenerator
+
+    X = features(n)
+    generator = EnsembleGenerator(m, base_k=(lo, hi), random_state=0).fit(X[:BLOCK])
+    if n <= BLOCK:
+        return generator.ensemble_.labels
+    return np.concatenate(
+        [generator.transform(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
+    )
 
 
 def distinct(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:

@@ -50,6 +50,7 @@ PRODUCT, FASTCLUSTER = "product 1250", "fastcluster linkage"  # the yardsticks
 
 # Methods linear in N, and the seconds and megabytes that are to be reached at 20,000.
 LINEAR = ("ecpcs-mc", "mcla", "kcc", "ecc", "sec")
+_MANY = 20_000
 GROWTH = 60  # most times that the time at 1e6 may be of that at 20,000
 METHOD_REACH = {
     "eac": (15, 2000),
@@ -239,7 +240,7 @@ def methods(sizes: dict) -> list[Measurement]:
     return [
         family("methods-few", labelled("kmeans", **fewer, n=few), METHODS, k),
         family("methods", labelled("kmeans", **base, n=objects), METHODS, k, bars),
-        family("methods-many", labelled("nearest", **base, n=many), linear, k, growth),
+        family("methods-many", labelled("kmeans", **base, n=many), linear, k, growth),
         Measurement(
             "srs-wine",
             "SRS on Wine, 178 objects, M = 20",
@@ -253,7 +254,7 @@ def family(name, labels, names, k, bars=()) -> Measurement:
     """Methods by name at one size, beside a product and fastcluster's linkage."""
     n = labels["spec"]["n"]
     yardsticks = [Side(PRODUCT, "product", {"size": 1250})]
-    if labels["kind"] == "kmeans":  # few enough objects for a matrix of pairs
+    if n <= _MANY:  # few enough objects for a matrix of pairs
         yardsticks.append(Side(FASTCLUSTER, "fastcluster linkage", labels))
     sides = [
         Side(method, "consensus", consensus(method, labels, k), method, n)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import make_blobs
 
 import ensclust
+from ensclust.cli import main
 from ensclust.io import read_labels, write_labels
 
 SCRIPT = Path(sys.executable).with_name("ensclust")
@@ -181,3 +183,39 @@ def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
     assert "clustering 4,000 objects" in text
     assert " left" in text
     assert "labels written to o.npy" in text
+
+
+def test_certainty_says_how_far_the_inputs_support_a_result(tmp_path):
+    runs, found = tmp_path / "runs.csv", tmp_path / "found.csv"
+    runs.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,1\n1,1,1\n")
+    found.write_text("object,cluster\n0,0\n1,0\n2,1\n3,1\n")
+    result = CliRunner().invoke(main, ["certainty", str(runs), str(found), "--json"])
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["clusters"]["consensus"] == pytest.approx([2 / 3, 1])
+    assert facts["clusterings"]["name"] == ["a", "b", "c"]
+    shown = CliRunner().invoke(main, ["certainty", str(runs), str(found)]).stdout
+    assert shown.startswith("Certainty of 4 objects in 2 clusters, from 3 base")
+
+
+def test_certainty_refuses_what_it_cannot_compare(tmp_path):
+    runs, short, wide = (tmp_path / f"{name}.csv" for name in ("runs", "short", "wide"))
+    runs.write_text("a,b\n0,0\n0,1\n1,1\n")
+    short.write_text("cluster\n0\n1\n")
+    wide.write_text("k2,k3\n0,0\n0,1\n1,2\n")
+    for path, message in ((short, "has 2 rows"), (wide, "columns k2, k3")):
+        result = CliRunner().invoke(main, ["certainty", str(runs), str(path)])
+        assert result.exit_code == 2
+        assert message in result.stderr
+    picked = ["certainty", str(runs), str(wide), "--cluster-column", "k2"]
+    assert CliRunner().invoke(main, picked).exit_code == 0
+
+
+def test_noise_in_a_file_can_be_a_cluster_of_its_own(tmp_path):
+    runs = tmp_path / "runs.csv"
+    runs.write_text("a,b\n0,0\n0,0\n-1,-1\n-1,-1\n")
+    args = ["consensus", str(runs), "-k", "2", "--seed", "0", "-q"]
+    left_out = CliRunner().invoke(main, args).stdout
+    assert left_out.split() == ["object,cluster", "0,0", "1,0", "2,-1", "3,-1"]
+    kept = CliRunner().invoke(main, [*args, "--noise", "own-cluster"]).stdout
+    assert kept.split() == ["object,cluster", "0,0", "1,0", "2,1", "3,1"]

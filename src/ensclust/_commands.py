@@ -1,4 +1,4 @@
-"""The commands ``compare`` and ``info``: which method to take, what a file holds."""
+"""The commands ``compare``, ``certainty`` and ``info``."""
 
 from __future__ import annotations
 
@@ -92,6 +92,43 @@ def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet
     facts |= {"n_clusterings": table.values.shape[1], "output": output}
     facts |= {"methods": per_method, "agreement": found.agreement.tolist()}
     click.echo(json.dumps(facts))
+
+
+@click.command(short_help="Say how sure a consensus is.")
+@click.argument("labels", type=click.Path())
+@click.argument("consensus", type=click.Path())
+@click.option("--cluster-column", metavar="NAME", show_default="its only column",
+              help="Column of CONSENSUS to judge.")  # fmt: skip
+@table_options
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) -> None:
+    """Say how far the clusterings in LABELS support the one in CONSENSUS.
+
+    Per object, per cluster and per base clustering; --json has all figures. Both files
+    have one row per object, in the same order, and are as in consensus.
+    """
+    from ensclust import Certainty, Ensemble
+    from ensclust.io import read_labels
+
+    is_silent = quiet or as_json
+    table = read_table(read_labels, labels, quiet=is_silent, **choice)
+    column = None if cluster_column is None else [cluster_column]
+    judged = read_table(read_labels, consensus, quiet=is_silent, columns=column)
+    if judged.values.shape[1] != 1:
+        names = ", ".join(judged.columns)
+        msg = f"{consensus} has columns {names}. Say which with --cluster-column."
+        raise click.UsageError(msg)
+    if len(judged.values) != len(table.values):
+        msg = (
+            f"{consensus} has {len(judged.values):,} rows, {labels} has "
+            f"{len(table.values):,}. Give one row per object in both."
+        )
+        raise click.UsageError(msg)
+    found = Certainty.of(
+        Ensemble(table.values), judged.values[:, 0], names=list(table.columns)
+    )
+    click.echo(json.dumps(found.to_dict()) if as_json else str(found))
 
 
 @click.command(short_help="Say what a file holds.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ensclust import __version__
-from ensclust._commands import compare, info, read_table
+from ensclust._commands import certainty, compare, info, read_table
 from ensclust._options import (
     IntegerRange,
     base_k,
@@ -54,6 +54,7 @@ Completion of commands, options, methods and files with the Tab key:
   zsh:  eval "$(_ENSCLUST_COMPLETE=zsh_source ensclust)"     in ~/.zshrc
   fish: _ENSCLUST_COMPLETE=fish_source ensclust | source     in config.fish
 """
+_NOISE = "What an empty or negative cell means: left out, or in a cluster of noise."
 _STANDARDIZE = "Give every column mean 0 and standard deviation 1 first."
 
 
@@ -266,9 +267,11 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=several_k, required=True,
               metavar="K[,K...]", help=_KS)  # fmt: skip
+@click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
+              default="missing", show_default=True, help=_NOISE)  # fmt: skip
 @output_option
 @run_options("ecpcs-mc")
-def consensus(labels, n_clusters, **shared) -> None:
+def consensus(labels, n_clusters, noise, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
     LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
@@ -289,7 +292,7 @@ def consensus(labels, n_clusters, **shared) -> None:
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
-        columns = model._fit_all(Ensemble(table.values), n_clusters)
+        columns = model._fit_all(Ensemble(table.values, noise=noise), n_clusters)
     found = np.column_stack(columns)
     run.deliver(labels, table, n_clusters, found, time.perf_counter() - start, model)
 
@@ -376,7 +379,7 @@ def demo(output: str, *, as_json: bool) -> None:
         click.echo(f"{as_text(scores)} Labels written to {output}")
 
 
-for command in (compare, info, reproduce, datasets):
+for command in (compare, certainty, info, reproduce, datasets):
     main.add_command(command)
 
 

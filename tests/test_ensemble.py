@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,3 +192,11 @@ def test_no_clusterings_are_refused():
 def test_recode_names_a_wrong_number_of_columns():
     with pytest.raises(ValueError, match="3 columns; the ensemble has 2"):
         Ensemble([[0, 1]]).recode([[0, 1, 2]])
+
+
+def test_an_ensemble_stays_immutable_through_pickle():
+    ens = pickle.loads(pickle.dumps(Ensemble([[0, 1], [1, 1]])))
+    assert ens == Ensemble([[0, 1], [1, 1]])
+    for array in (ens.columns, ens.offsets):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

@@ -290,6 +290,12 @@ class Ensemble:
             return NotImplemented
         return np.array_equal(self.columns, other.columns)
 
+    def __setstate__(self, state: dict) -> None:
+        """Restore a pickled ensemble, whose arrays are writeable until then."""
+        self.__dict__.update(state)
+        self.columns.flags.writeable = False
+        self.offsets.flags.writeable = False
+
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

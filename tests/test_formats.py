@@ -338,3 +338,63 @@ def test_warnings_point_at_the_line_of_the_caller(tmp_path):
     ]
     for call in calls:
         assert _warned_at(call) == {__file__}
+
+
+@pytest.mark.parametrize("index", [False, True])
+@pytest.mark.parametrize("n_columns", [2, 5])
+def test_pandas_default_names_of_columns_are_no_object(tmp_path, index, n_columns):
+    X = np.random.default_rng(0).normal(size=(6, n_columns))
+    pandas.DataFrame(X).to_csv(tmp_path / "X.csv", index=index)
+    with pytest.warns(UserWarning, match=r"0, 1, ..., is taken for names"):
+        assert np.allclose(ensclust.io.read_features(tmp_path / "X.csv").values, X)
+    labels = np.random.default_rng(0).integers(0, 3, (6, 5))
+    pandas.DataFrame(labels).to_csv(tmp_path / "labels.csv", index=index)
+    with pytest.warns(UserWarning, match="--no-header"):
+        found = ensclust.io.read_labels(tmp_path / "labels.csv").values
+    assert np.array_equal(found, labels)
+
+
+def test_two_columns_of_labels_may_begin_with_0_and_1(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("0,1\n0,0\n1,1\n")
+    assert len(ensclust.io.read_labels(path).values) == 3
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy"])
+def test_the_input_is_never_the_output(tmp_path, suffix):
+    path = tmp_path / f"runs{suffix}"
+    ensclust.io.write_labels(path, np.array([[0, 1], [1, 0]]), names=["a", "b"])
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"is the input. Name another file"):
+        ensclust.io.write_labels(path, np.array([0, 1]), source=path)
+    assert path.read_bytes() == before
+
+
+def test_names_and_ids_must_fit_the_labels(tmp_path):
+    labels = np.array([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match=r"shape \(2, 2\); names has 1 entries"):
+        ensclust.io.write_labels(tmp_path / "a.csv", labels, names=["a"])
+
+
+def test_anndata_is_sent_to_its_own_function():
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(np.zeros((5, 2), np.float32))
+    with pytest.raises(TypeError, match=r"ensclust.scverse.consensus"):
+        ensclust.consensus(adata, 2)
+
+
+def test_text_that_is_called_npy_is_not_called_a_pickle(tmp_path):
+    path = tmp_path / "fake.npy"
+    path.write_text("0,1\n1,0\n")
+    with pytest.raises(ValueError, match="it is no NPY or NPZ file"):
+        ensclust.consensus(path, 2)
+
+
+def test_one_label_is_no_clustering():
+    with pytest.raises(ValueError, match="one label per object belongs"):
+        ensclust.Ensemble.from_clusterings(np.array([0, 1, 1]))
+
+
+def test_weights_are_derived_from_a_plain_table():
+    labels = np.array([[0, 0], [0, 0], [1, 1]])
+    assert np.allclose(ensclust.agreement_weights(labels), 1)

@@ -56,12 +56,29 @@ def read_records(
 
 def is_header(rows: list[list[str]]) -> bool:
     """Whether the first of some rows holds names, as ``read_features`` defines it."""
+    if counts_columns(rows):
+        return True
     first = enumerate(map(str.strip, rows[0]))
     names = {i: cell for i, cell in first if not is_number_or_missing(cell)}
     below = {i: {row[i].strip() for row in rows[1:]} for i in names}
     if any(below[i] and all(map(is_number_or_missing, below[i])) for i in names):
         return True
     return bool(names) and not any(name in below[i] for i, name in names.items())
+
+
+def counts_columns(rows: list[list[str]]) -> bool:
+    """Whether the first of some rows is 0, 1, ..., as pandas names columns by default.
+
+    It may follow an empty name, that of the index. Of one or two columns it is taken
+    for data where there are whole numbers below.
+    """
+    cells = [cell.strip() for cell in rows[0]]
+    is_indexed = len(cells) > 1 and not cells[0]
+    names = cells[is_indexed:]
+    if names != [str(i) for i in range(len(names))]:
+        return False
+    below = [cell.strip() for row in rows[1:] for cell in row]
+    return is_indexed or len(names) > 2 or not any(map(str.isdecimal, below))
 
 
 def _parse(

@@ -28,6 +28,12 @@ def label_columns(labels: Any) -> list[np.ndarray]:
         from ensclust.io import read_labels  # noqa: PLC0415  not needed without a file
 
         labels = read_labels(labels).values
+    if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
+        msg = (
+            f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
+            "adata, keys=[...]), or give its columns, adata.obs[[...]]."
+        )
+        raise TypeError(msg)
     if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
         columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
         shape = labels.shape

@@ -40,3 +40,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise OSError(msg) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
+    """Raise where an output would replace the file that is read."""
+    if source is None or not path.exists() or not Path(source).exists():
+        return
+    if path.samefile(source) and not is_device(path):
+        msg = f"{path} is the input. Name another file for the labels."
+        raise ValueError(msg)

@@ -108,7 +108,10 @@ def _load(path: Path) -> dict[str, np.ndarray]:
         loaded = np.load(path, allow_pickle=False, mmap_mode="r")
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        msg = f"{path} cannot be read as an array: {error}"
+        reason = str(error)
+        if "pickle" in reason:  # what NumPy says of anything that it does not know
+            reason = "it is no NPY or NPZ file, or holds Python objects."
+        msg = f"{path} cannot be read as an array: {reason}"
         raise ValueError(msg) from error
 
 

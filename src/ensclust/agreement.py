@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ensclust._validation import check_labelling
+from ensclust.ensemble import Ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
-
-    from ensclust.ensemble import Ensemble
 
 
 class Agreement(NamedTuple):
@@ -50,15 +49,13 @@ def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     )
 
 
-def agreement_weights(
-    ensemble: Ensemble, labels: npt.ArrayLike | None = None
-) -> np.ndarray:
+def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.ndarray:
     """Derive weights of the base clusterings from how well they agree.
 
     Parameters
     ----------
-    ensemble : Ensemble
-        The base clusterings.
+    ensemble : Ensemble, array-like, DataFrame or path
+        The base clusterings, as in :func:`ensclust.consensus`.
     labels : array-like of shape (N,) or None
         A clustering to agree with, such as a consensus; negative means "not
         clustered". None: each clustering is compared with all others.
@@ -90,6 +87,7 @@ def agreement_weights(
     >>> agreement_weights(Ensemble.from_clusterings([good, good, bad])).round(2)
     array([1.48, 1.48, 0.03])
     """
+    ensemble = Ensemble(ensemble)
     nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
     if not weights.any():

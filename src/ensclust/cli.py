@@ -129,6 +129,9 @@ class _Run:
                 known = f"It takes {', '.join(own) or 'none'}."
                 msg = f"{self.method} has no parameter {name!r} for -p. {known}"
                 raise click.UsageError(msg)
+        if "lifetime" in ks and self.method != "eac":
+            msg = f"-k lifetime needs -m eac; with -m {self.method} use a number or auto."
+            raise click.UsageError(msg)
         for k in ks:
             model.set_params(n_clusters=k, **dict(self.param))._validate_params()
         return {**settings, **dict(self.param)}
@@ -165,7 +168,7 @@ class _Run:
         if self.as_json:
             facts = self._facts(ks, labels, sizes)
             if compared:
-                facts["comparison"] = compared
+                facts |= {"best_method": model.best_method_, "comparison": compared}
             if table.ids is not None and "labels" in facts:
                 facts["objects"] = table.ids
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
@@ -177,7 +180,8 @@ class _Run:
                 click.echo(f"  k={k}: {words}", err=True)
             for row in compared:
                 words = "ANMI {anmi:.4f}, k={n_clusters}, {seconds:.2f} s".format(**row)
-                click.echo(f"  {row['method']}: {words}", err=True)
+                kept = ", kept" * (row is compared[0])
+                click.echo(f"  {row['method']}: {words}{kept}", err=True)
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
 

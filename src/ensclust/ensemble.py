@@ -107,10 +107,7 @@ class Ensemble:
         Ensemble(n_objects=3, n_clusterings=3, n_base_clusters=6)
         """
         check_noise(noise)
-        vectors = [
-            vector if hasattr(vector, "__array__") else list(vector)
-            for vector in clusterings
-        ]
+        vectors = [_as_sequence(vector) for vector in clusterings]
         lengths = [len(vector) for vector in vectors]
         for m, length in enumerate(lengths):
             if length != lengths[0]:
@@ -303,6 +300,17 @@ class Ensemble:
             f"Ensemble(n_objects={self.n_objects}, n_clusterings={self.n_clusterings}, "
             f"n_base_clusters={self.n_base_clusters})"
         )
+
+
+def _as_sequence(vector: Any) -> Any:
+    """Return what has a length, or raise where one label stands for a clustering."""
+    if np.isscalar(vector) or getattr(vector, "ndim", 1) == 0:
+        msg = (
+            f"clusterings holds {vector!r} where one label per object belongs. Give a "
+            "list of label vectors, [labels, ...]."
+        )
+        raise ValueError(msg)
+    return vector if hasattr(vector, "__array__") else list(vector)
 
 
 def _vector(vector: Any) -> np.ndarray:

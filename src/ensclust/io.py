@@ -20,9 +20,9 @@ import numpy as np
 
 from ensclust import _h5ad, _sources
 from ensclust._cells import Features, Labels
-from ensclust._delimited import STDIN, is_header, read_records
+from ensclust._delimited import STDIN, counts_columns, is_header, read_records
 from ensclust._progress import tell
-from ensclust._replace import is_device, replacing
+from ensclust._replace import is_device, refuse_input, replacing
 from ensclust._validation import import_optional, warn
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def read_features(
     header : bool, optional
         Whether a text file's first line holds names. By default it does if it has a
         cell that is no number while the rest of that column is, or else cells that
-        are no numbers and never come again in their column.
+        are no numbers and never come again in their column, or if it is 0, 1, ..., as
+        pandas names columns by default (with a warning).
 
     Returns
     -------
@@ -175,6 +176,7 @@ def check_output(
         import_optional("pyarrow.parquet", "writing Parquet", "parquet")
     if suffix == ".h5ad":
         _check_copy(path, source)
+    refuse_input(path, source)
     if given.endswith(os.sep) or path.is_dir():
         msg = f"{given} is a directory; the output must be a file."
         raise IsADirectoryError(msg)
@@ -214,6 +216,14 @@ def write_labels(
         the labels as categories in obs; -1 is a missing value there.
     """
     check_output(path, source=source)
+    width = labels.reshape(len(labels), -1).shape[1]
+    if len(names) != width or (ids is not None and len(ids) != len(labels)):
+        msg = (
+            f"labels has shape {labels.shape}; names has {len(names)} entries, ids "
+            f"{'none' if ids is None else len(ids)}. Give a name per column, an id per "
+            "row."
+        )
+        raise ValueError(msg)
     objects = list(range(len(labels)) if ids is None else ids)
     columns = dict(zip(names, labels.reshape(len(labels), -1).T, strict=True))
     if str(path) == "-":
@@ -286,7 +296,13 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
         first = [cell.strip() for cell in head[0][1]]
         n_rows = min(_ROWS, max(256, _CELLS // len(first)))
         block = list(islice(chain(head, records), n_rows))
-        has_header = is_header([row for _, row in block]) if header is None else header
+        rows = [row for _, row in block]
+        has_header = is_header(rows) if header is None else header
+        if header is None and len(rows) > 1 and counts_columns(rows):
+            warn(
+                f"{path}: the first line, 0, 1, ..., is taken for names of columns. If "
+                "it holds data, say header=False (--no-header)."
+            )
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         index = 0 if has_header and len(names) > 1 and names[0] in _INDEX else None
         id_at, used = _choose(path, names, columns, id_column, index)
@@ -374,9 +390,6 @@ def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
     if source is None or Path(source).suffix.lower() != ".h5ad":
         came = "there is none" if source is None else f"the input is {source}"
         msg = f"{path} would be a copy of an h5ad input, but {came}. Write a CSV file."
-        raise ValueError(msg)
-    if path.exists() and Path(source).exists() and path.samefile(source):
-        msg = f"{path} is the input. Name another file: labels go into a copy."
         raise ValueError(msg)
 
 

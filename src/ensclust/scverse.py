@@ -57,7 +57,8 @@ def consensus(
     copy : bool, default=False
         Whether to return a changed copy instead of changing ``adata``.
     **params
-        Parameters of the method's estimator, such as ``weights="agreement"``.
+        Parameters of the method's estimator, such as ``weights="agreement"`` or
+        ``noise="own-cluster"``.
 
     Returns
     -------
@@ -92,15 +93,16 @@ def consensus(
     keys, resolutions = list(keys or []), list(resolutions or [])
     runs = _leiden_runs(adata, resolutions, key_added, neighbors_key, random_state)
     names = [*keys, *runs]
+    noise = params.pop("noise", "missing")
     model = make(
         method,
         n_clusters=n_clusters,
         base="precomputed",
         random_state=random_state,
         **params,
-    ).fit(_ensemble(adata, keys, runs))
+    ).fit(_ensemble(adata, keys, runs, noise))
     settings = {"method": method, "n_clusters": n_clusters, "keys": np.array(names)}
-    settings |= {"random_state": random_state, **params}
+    settings |= {"random_state": random_state, "noise": noise, **params}
     target = adata.copy() if copy else adata
     for name, labels in runs.items():
         target.obs[name] = labels
@@ -109,6 +111,15 @@ def consensus(
 
 
 def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) -> None:
+    if not hasattr(adata, "obs"):
+        msg = (
+            f"adata is a {type(adata).__name__}; expected AnnData. For a table of "
+            "labels use ensclust.consensus(labels, n_clusters)."
+        )
+        raise TypeError(msg)
+    if resolutions is not None and np.ndim(resolutions) != 1:
+        msg = f"resolutions={resolutions!r} is no list. Use [{resolutions!r}, ...]."
+        raise ValueError(msg)
     known = list(adata.obs.columns)
     if isinstance(keys, str):
         msg = f"keys={keys!r} is one name. Give a list of columns, [{keys!r}, ...]."
@@ -174,10 +185,12 @@ def _leiden_runs(
     return runs
 
 
-def _ensemble(adata: Any, keys: Sequence[str], runs: dict[str, Any]) -> Ensemble:
+def _ensemble(
+    adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
+) -> Ensemble:
     columns = [adata.obs[key] for key in keys] + list(runs.values())
     try:
-        return Ensemble.from_clusterings(columns)
+        return Ensemble.from_clusterings(columns, noise=noise)
     except (TypeError, ValueError) as error:
         msg = f"keys={list(keys)} of adata.obs are not all clusterings: {error}"
         raise ValueError(msg) from error

@@ -130,7 +130,7 @@ class _Run:
                 msg = f"{self.method} has no parameter {name!r} for -p. {known}"
                 raise click.UsageError(msg)
         if "lifetime" in ks and self.method != "eac":
-            msg = f"-k lifetime needs -m eac; with -m {self.method} use a number or auto."
+            msg = f"-k lifetime needs -m eac; {self.method} takes a number or auto."
             raise click.UsageError(msg)
         for k in ks:
             model.set_params(n_clusters=k, **dict(self.param))._validate_params()

@@ -52,7 +52,8 @@ def reproduction() -> str:
         f"{cells['cells']} true-k cells of ECPCS-HC and ECPCS-MC {cells['inside']} are "
         f"within the paper's spread, {len(cells['above'])} above, "
         f"{len(cells['below'])} below ({other['inside']}, {len(other['above'])} and "
-        f"{len(other['below'])} with NMI as the paper seems to have divided it).\n\n"
+        f"{len(other['below'])} with NMI as the paper seems to have divided it)."
+        f"{' Empty: not yet run on all of them.' * any('' in row for row in rows)}\n\n"
         f"{markdown(rows)}\n"
     )
 

@@ -79,7 +79,7 @@ def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
             ["compare", "no.csv", "-k", 3, "--methods", "x"],
             "--methods='x' is not known",
         ),
-        (["cluster", "runs.h5ad", "-k", "lifetime"], "Got 'lifetime' instead"),
+        (["cluster", "runs.h5ad", "-k", "lifetime"], "-k lifetime needs -m eac"),
         (["info", "no.parquet"], "no.parquet does not exist"),
     ],
 )

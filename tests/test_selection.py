@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 
 import ensclust
-from ensclust import CoAssociation, Ensemble, consensus, criteria, select_k
+from ensclust import CoAssociation, Ensemble, cohesion, consensus, criteria, select_k
 from ensclust.criteria import CRITERIA, suggest
 from ensclust.selection import KSelection
 from strategies import ensembles, random_ensemble
@@ -116,7 +116,7 @@ def test_silhouette_pools_over_the_clusterings_that_contain_both(ensemble, data)
 def test_a_block_of_rows_does_not_change_the_silhouette(monkeypatch):
     labels = consensus(CLEAR, 4, "eac")
     whole = criteria.silhouette(CLEAR, labels)
-    monkeypatch.setattr(criteria, "_BLOCK", 20)
+    monkeypatch.setattr(cohesion, "_CELLS", 20)
     assert criteria.silhouette(CLEAR, labels) == pytest.approx(whole, abs=1e-12)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ensclust import _kernels, _parallel
+from ensclust._validation import warn
 
 if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
@@ -25,6 +26,19 @@ _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
+_PER_HOUR = 4e12  # look-ups of a thread in exact linkage without a matrix
+
+
+def warn_of_hours(n_leaves: int, n_clusterings: int, n_jobs: int | None) -> None:
+    """Say how long exact linkage without a matrix takes, where it takes hours."""
+    threads = _parallel.thread_count(n_jobs)
+    hours = 3 * n_leaves**2 * n_clusterings / (_PER_HOUR * threads)
+    if hours >= 1:
+        warn(
+            f"exact linkage of {n_leaves:,} distinct label rows takes about "
+            f"{hours:.0f} h with {threads} threads; checkpoint=FILE keeps what is "
+            "done. max_regions=20000 gives an approximate tree in minutes."
+        )
 
 
 @dataclass
@@ -134,7 +148,9 @@ class Coarsening:
             near, limit = self._search(n_searches)
             parts.append(self._merge(near, limit, len(self.regions) - max_regions))
             n_searches += 1
-        self.merged = np.concatenate([np.empty((0, 2), np.int64), *(p[0] for p in parts)])
+        self.merged = np.concatenate(
+            [np.empty((0, 2), np.int64), *(p[0] for p in parts)]
+        )
         self.similarity = np.concatenate([np.empty(0), *(p[1] for p in parts)])
 
     def _search(self, n_searches: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,16 +9,22 @@ label rows in lexicographic order with their numbers of objects as weights.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ensclust import _kernels, _parallel
+from ensclust._progress import tell
 from ensclust._validation import check_choice, gibibytes
+from ensclust.checkpoint import Checkpoint, held_interrupts
+from ensclust.coarsening import Coarsening, warn_of_hours
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.dendrogram import Dendrogram
 
 if TYPE_CHECKING:
+    import os
+
     from ensclust.coassociation import CoAssociation
 
 LINKAGES = ("average", "single", "complete")
@@ -32,6 +38,8 @@ def link(
     linkage: str = "average",
     *,
     max_memory: int = DEFAULT_MEMORY,
+    max_regions: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
     n_jobs: int | None = None,
 ) -> Dendrogram:
     """Agglomerate the objects of a co-association.
@@ -47,6 +55,15 @@ def link(
         the plain co-association of so many objects that pair counts need int64.
         Above it, and always with missing labels, average linkage works in label
         space, without a matrix; single and complete linkage raise MemoryError.
+    max_regions : int or None
+        None is exact. A number below F makes the tree approximate: the label rows are
+        merged to so many regions by near ones only, see
+        :class:`~ensclust.coarsening.Coarsening`, and these are linked exactly. For
+        average linkage. There is no checkpoint then.
+    checkpoint : path or None
+        File that label space keeps the merges in, every few seconds and when it is
+        interrupted. If it exists, the work goes on from there; in the end it is
+        deleted. A matrix, whose linkage takes little longer than making it, has none.
     n_jobs : int or None
         Threads; None is one per core. Never changes the result.
 
@@ -68,16 +85,23 @@ def link(
     agree to 1e-6.
     """
     check_choice(linkage, "linkage", LINKAGES)
+    n_leaves = len(coassociation.leaves.counts)
+    if max_regions is not None and max_regions < n_leaves:
+        return _link_regions(coassociation, linkage, max_regions, max_memory, n_jobs)
     coassociation = coassociation.expand_strangers(n_jobs=n_jobs)
     n_leaves = len(coassociation.leaves.counts)
     dtype = _square_dtype(coassociation, linkage)
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
     engine: _Engine
+    journal = None
     if needed <= max_memory and not pooled:
         engine = _Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         engine = _LabelSpace(coassociation, n_jobs)
+        warn_of_hours(*engine.codes.shape, n_jobs)
+        if checkpoint is not None:
+            journal = Checkpoint(checkpoint, engine.inputs)
     else:
         msg = (
             f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "
@@ -85,7 +109,33 @@ def link(
             'max_memory, or use linkage="average", which needs no matrix.'
         )
         raise MemoryError(msg)
-    merged, similarity = _agglomerate(engine, n_leaves)
+    merged, similarity = _agglomerate(engine, n_leaves, journal)
+    return _dendrogram(coassociation, merged, similarity * engine.unit)
+
+
+def _link_regions(
+    coassociation: CoAssociation,
+    linkage: str,
+    max_regions: int,
+    max_memory: int,
+    n_jobs,
+) -> Dendrogram:
+    """Coarsen the label rows to some regions, and link these exactly."""
+    if linkage != "average":
+        msg = (
+            f"max_regions={max_regions} with linkage={linkage!r}: only mean similarities "
+            'of regions can be told from few. Use linkage="average", or leave out '
+            "max_regions."
+        )
+        raise ValueError(msg)
+    n_leaves = len(coassociation.leaves.counts)
+    coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
+    engine: _Engine
+    if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
+        engine = _Square(coassociation, linkage, np.uint32, n_jobs, coarse)
+    else:
+        engine = _LabelSpace(coassociation, n_jobs)
+    merged, similarity = _agglomerate(engine, n_leaves, coarse=coarse)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
 
 
@@ -112,33 +162,61 @@ class _Engine(Protocol):
         """Merge pairs of regions."""
 
 
-def _agglomerate(engine: _Engine, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _agglomerate(
+    engine: _Engine, n: int, checkpoint: Checkpoint | None = None, coarse=None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
-    near, best = np.zeros(n, np.int64), np.zeros(n)
-    asked, born = np.full(n, -1), np.zeros(n, np.int64)
-    alive, queued = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    queue = np.empty(_CHAINS, np.int64)
-    merged, similarity = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    state = (near, best, asked, born, alive, merged, similarity)
+    state = {
+        "near": np.zeros(n, np.int64),
+        "best": np.zeros(n),
+        "asked": np.full(n, -1),
+        "born": np.zeros(n, np.int64),
+        "alive": np.ones(n, dtype=bool),
+        "merged": np.empty((n - 1, 2), np.int64),
+        "similarity": np.empty(n - 1),
+    }
+    near, best, asked, born, alive, merged, similarity = state.values()
+    queued, queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
     n_merged = first = 0
-    if n > 1:
+    if checkpoint and checkpoint.restore(state):
+        n_merged = n - int(np.count_nonzero(alive))
+    elif coarse:
+        n_merged = len(coarse.merged)
+        merged[:n_merged] = coarse.merged
+        alive[coarse.merged[:, 1]] = False
+    elif n > 1:
         engine.survey(near, best)
-        n_merged = chain.reciprocal(np.arange(n), *state, n_merged)
+        n_merged = chain.reciprocal(np.arange(n), *state.values(), n_merged)
+    if n_merged:
         engine.join(merged[:n_merged])
-    while n_merged < n - 1:
-        first += int(np.argmax(alive[first:]))
-        length = chain.plan(near, asked, born, alive, queued, queue, first)
-        if length < 1:
-            msg = (
-                f"the nearest-neighbour chains stopped after {n_merged} of {n - 1} "
-                "merges: the similarity is not symmetric. Please report this ensemble."
-            )
-            raise RuntimeError(msg)
-        tips, before = queue[:length], n_merged
-        engine.nearest(tips, near, best)
-        n_merged = chain.reciprocal(tips, *state, n_merged)
-        engine.join(merged[before:n_merged])
+    if coarse:
+        similarity[:n_merged] = coarse.similarity / engine.unit
+    n_before = n_merged
+    with held_interrupts() if checkpoint else nullcontext(lambda: False) as is_pressed:
+        while n_merged < n - 1:
+            first += int(np.argmax(alive[first:]))
+            length = chain.plan(near, asked, born, alive, queued, queue, first)
+            if length < 1:
+                msg = (
+                    f"the nearest-neighbour chains stopped after {n_merged} of {n - 1} "
+                    "merges: the similarity is not symmetric. Please report this "
+                    "ensemble."
+                )
+                raise RuntimeError(msg)
+            tips, n_known = queue[:length], n_merged
+            engine.nearest(tips, near, best)
+            n_merged = chain.reciprocal(tips, *state.values(), n_merged)
+            engine.join(merged[n_known:n_merged])
+            tell(n_merged - n_before, n - 1 - n_before)
+            if not checkpoint:
+                continue
+            checkpoint.save(state, at_once=is_pressed())
+            if is_pressed():
+                msg = f"the merges so far are in {checkpoint.path}"
+                raise KeyboardInterrupt(msg)
+    if checkpoint:
+        checkpoint.remove()
     return merged, similarity
 
 
@@ -148,11 +226,13 @@ class _Square:
     It is made after the first merges, where it takes half the space.
     """
 
-    def __init__(self, coassociation: CoAssociation, linkage, dtype, n_jobs):
-        self.coassociation = coassociation
+    def __init__(
+        self, coassociation: CoAssociation, linkage, dtype, n_jobs, coarse=None
+    ):
+        self.coassociation, self.coarse = coassociation, coarse
         self.dtype, self.n_jobs = dtype, n_jobs
         self.kind = LINKAGES.index(linkage)
-        if coassociation.similarity is None and linkage == "average":
+        if coassociation.similarity is None and linkage == "average" and not coarse:
             self.kind = _kernels.square.PAIR_SUMS
         self.entries, self.unit = coassociation.contributions()
         self.square: np.ndarray = np.zeros(0)
@@ -171,7 +251,9 @@ class _Square:
     def _make(self, region):
         """Make the matrix; ``region`` is the lowest leaf of each leaf's region."""
         self.slot, regions = np.unique(region, return_inverse=True)
-        if self.kind == _kernels.square.PAIR_SUMS:
+        if self.coarse:
+            square, self.unit = self.coarse.fixed_point()
+        elif self.kind == _kernels.square.PAIR_SUMS:
             square = self.coassociation.pair_sums(
                 self.dtype, regions, n_jobs=self.n_jobs
             )
@@ -207,6 +289,8 @@ class _Square:
         if not len(self.square):
             region = np.arange(len(self.coassociation.leaves.counts))
             region[merged[:, 1]] = merged[:, 0]
+            while (region != region[region]).any():  # regions of regions
+                region = region[region]
             self.now = len(merged)
             self._make(region)
             return
@@ -253,6 +337,12 @@ class _LabelSpace:
             self.similarity = np.zeros((0, 0), np.int64)
         self.widest = int(ensemble.cluster_counts.max()) + 1
         self.scratch: list[tuple[np.ndarray, np.ndarray]] = []
+
+    @property
+    def inputs(self) -> tuple[np.ndarray, ...]:
+        """What the merges depend on, before the first of them."""
+        labels = (self.codes, self.start, self.weight, self.size, self.present)
+        return *labels, self.entries, np.array(self.all_pairs)
 
     def survey(self, near, best):
         heaviest = int(self.weight.max())

@@ -44,6 +44,8 @@ class ECPCSHC(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $max_regions
+    $checkpoint
     $random_state
     $n_jobs
 
@@ -57,6 +59,7 @@ class ECPCSHC(Agglomeration):
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
     $coassociation_
+    $n_regions_
 
     Notes
     -----
@@ -105,6 +108,8 @@ class ECPCSHC(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        max_regions=None,
+        checkpoint=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -117,6 +122,8 @@ class ECPCSHC(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            max_regions=max_regions,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )

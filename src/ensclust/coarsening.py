@@ -203,7 +203,8 @@ class Coarsening:
         _kernels.merging.pack(
             kept, *entries, self.clustering, self.start, edge, *packed, codes
         )
-        self.regions = Regions(old.leaf[kept], edge, *packed, old.size[kept], codes)
+        size, leaf = old.size[kept], old.leaf[kept]
+        self.regions = Regions(leaf, edge, packed[0], packed[1], size, codes)
         return old.leaf[merged], similarity
 
     def fixed_point(self) -> tuple[np.ndarray, float]:

@@ -99,7 +99,7 @@ def link(
         engine = _Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         engine = _LabelSpace(coassociation, n_jobs)
-        warn_of_hours(*engine.codes.shape, n_jobs)
+        warn_of_hours(n_leaves, coassociation.ensemble.n_clusterings, n_jobs)
         if checkpoint is not None:
             journal = Checkpoint(checkpoint, engine.inputs)
     else:
@@ -123,9 +123,9 @@ def _link_regions(
     """Coarsen the label rows to some regions, and link these exactly."""
     if linkage != "average":
         msg = (
-            f"max_regions={max_regions} with linkage={linkage!r}: only mean similarities "
-            'of regions can be told from few. Use linkage="average", or leave out '
-            "max_regions."
+            f"max_regions={max_regions} with linkage={linkage!r}: regions have a mean "
+            'similarity, but no largest or smallest. Use linkage="average", or leave '
+            "out max_regions."
         )
         raise ValueError(msg)
     n_leaves = len(coassociation.leaves.counts)

@@ -28,18 +28,17 @@ def merge(
     A region merges with nothing that is less similar than what may be missing from
     its list.
     """
-    n, k = near.shape
+    n = near.shape[0]
     root, born, asked = np.arange(n), np.zeros(n, np.int64), np.full(n, -1)
     state = (low, high, cluster, count, size, of, S, both, all_pairs)
     lists = (near, best, root, born, asked, limit)
-    extra = np.empty(2 * k, near.dtype)
     n_merged, before = 0, -1
     while n_merged > before:
         before = n_merged
         for x in range(n):
             while root[x] == x and n_merged < merged.shape[0]:
                 ask(x, n_merged, state, lists, near[x])
-                y, s = np.int64(near[x, 0]), best[x, 0]
+                y, s = int(near[x, 0]), best[x, 0]
                 if y < 0 or s < limit[x]:
                     break
                 ask(y, n_merged, state, lists, near[y])
@@ -56,8 +55,7 @@ def merge(
                 n_merged += 1
                 born[a] = n_merged
                 limit[a] = max(limit[a], limit[b])
-                extra[:k], extra[k:] = near[a], near[b]
-                ask(a, n_merged, state, lists, extra)
+                ask(a, n_merged, state, lists, np.concatenate((near[a], near[b])))
     return n_merged
 
 

@@ -40,7 +40,9 @@ def neighbours(
             queue = members[first : min(first + LANES, n)]
             fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
             if both.shape[0] > 0:
-                fill_tables(edge, cluster, share, start, both, False, queue, divisors)
+                fill_tables(
+                    edge, cluster, share, start, both, all_pairs, queue, divisors
+                )
             for place in range(first + 1, n):
                 j = members[place]
                 add_up(tables, edge, cluster, share, j, total)

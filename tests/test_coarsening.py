@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +21,15 @@ def enhanced(ens, weights=None):
 
 def simrank(ens):
     return CoAssociation(ens, similarity.simrank(ens), pairs="all", decay=0.8)
+
+
+def narrow(window):
+    return mock.patch.object(module, "WINDOW", window)
+
+
+def coarsen(operator, max_regions, window):
+    with narrow(window):
+        return Coarsening(operator, max_regions)
 
 
 def pooled(operator):
@@ -73,7 +84,7 @@ def test_in_one_window_every_merge_joins_a_nearest_pair(ens, max_regions):
 @given(ensembles(), st.integers(1, 4), st.integers(2, 5))
 def test_regions_are_exact_means_of_what_was_merged(ens, max_regions, window):
     for operator in (CoAssociation(ens), enhanced(ens), simrank(ens)):
-        coarse = Coarsening(operator, max_regions, window=window)
+        coarse = coarsen(operator, max_regions, window)
         everyone = [range(len(operator.codes))] * len(operator.codes)
         loose = replay_by_candidates(coarse, operator, everyone, tolerance=np.inf)
         assert sorted(loose) == coarse.regions.leaf.tolist()
@@ -93,8 +104,9 @@ def test_regions_are_exact_means_of_what_was_merged(ens, max_regions, window):
 def test_a_merge_joins_the_nearest_of_those_that_were_compared(ens, window):
     operator = enhanced(ens)
     n = len(operator.codes)
-    coarse = Coarsening(operator, n, window=window)  # nothing merged yet
-    near, limit = coarse._search(0)
+    coarse = coarsen(operator, n, window)  # nothing merged yet
+    with narrow(window):
+        near, limit = coarse._search(0)
     n_merges = n - 1
     if n_merges < 1:
         return
@@ -106,14 +118,13 @@ def test_a_merge_joins_the_nearest_of_those_that_were_compared(ens, window):
 @pytest.mark.parametrize("make", [CoAssociation, enhanced, simrank])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("window", [512, 32])
-def test_a_coarse_tree_is_close_to_the_exact_one(make, missing, window, monkeypatch):
-    monkeypatch.setattr(module.Coarsening.__init__, "__kwdefaults__",
-                        {"n_jobs": None, "window": window})  # fmt: skip
+def test_a_coarse_tree_is_close_to_the_exact_one(make, missing, window):
     operator = make(random_ensemble(1000, 12, 6, seed=0, missing=missing, noise=0.25))
     n = len(operator.codes)
     exact = link(operator)
     for max_regions in (n // 2, n // 5, n // 20):
-        tree = link(operator, max_regions=max_regions)
+        with narrow(window):
+            tree = link(operator, max_regions=max_regions)
         assert tree.n_leaves == n
         assert (np.diff(tree.heights) >= 0).all()
         assert ari(tree.cut(6), exact.cut(6)) > 0.95

@@ -38,7 +38,7 @@ SHARED_PARAMETERS = {
         None is exact. A number makes the tree approximate where there are more distinct
         label rows: those nearest to each other, looked for among the rows that share
         most clusters, are merged until so many regions are left, and these are linked
-        exactly. For 10^6 objects take 20000; see docs/performance for how close it
+        exactly. For 10^6 objects take 20000; docs/large-trees.md shows how close it
         comes. With linkage="average" only.""",
     "checkpoint": """checkpoint : path or None, default=None
         File in which linkage in label space keeps its merges, to go on from when the

@@ -20,7 +20,7 @@ from ensclust._validation import warn
 if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
 
-WINDOW = 512  # regions that are compared with each other
+WINDOW = 512  # regions of which each is compared with all
 _ORDERS = 20  # sorted orders, at most, in which windows are looked at
 _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
@@ -104,8 +104,6 @@ class Coarsening:
         Regions that may be left, at least 1.
     n_jobs : int or None
         Threads; None is one per core. Never changes the result.
-    window : int, default=512
-        Regions that are compared with each other; all, where there are no more.
 
     Attributes
     ----------
@@ -119,7 +117,7 @@ class Coarsening:
     Notes
     -----
     Some searches, each of which leaves a third to two thirds of the regions: about
-    2 L window min(M, 20) M / 2 look-ups in all. About L (16 M + 300) bytes, and three
+    2 L 256 min(M, 20) M look-ups in all. About L (16 M + 300) bytes, and three
     Nc x Nc matrices. Similarities of regions are exact means over their objects, with
     the rounding of a float32 similarity of base clusters.
     """
@@ -130,10 +128,9 @@ class Coarsening:
         max_regions: int,
         *,
         n_jobs: int | None = None,
-        window: int = WINDOW,
     ):
         ensemble = coassociation.ensemble
-        self.n_jobs, self.window = n_jobs, window
+        self.n_jobs = n_jobs
         self.start, self.n_labels = ensemble.offsets, ensemble.cluster_counts
         self.clustering = np.repeat(
             np.arange(len(self.n_labels), dtype=np.int32), self.n_labels
@@ -161,7 +158,7 @@ class Coarsening:
         best = np.full((n, _NEIGHBOURS), -1, np.float32)
         entries = (regions.edge, regions.cluster, regions.shares().astype(np.float32))
         shared = (*entries, self.start, *self.rule, self.all_pairs)
-        windows = _parallel.blocks(n, -(-n // self.window))
+        windows = _parallel.blocks(n, -(-n // WINDOW))
         begin = np.array([a for a, _ in windows] + [n])
         spans = _parallel.blocks(len(windows), 4 * _parallel.thread_count(self.n_jobs))
         for i in range(n_orders if len(windows) > 1 else 1):

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SHOWN = 12  # rows of a table
-_TABLE = "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums"
-_CAPTION = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap"
-_CAPTION += ";color:inherit;padding:.2em 0"
+_TABLE = "border-collapse:collapse;margin:.3em 0;color:inherit"
+_TABLE += ";font-variant-numeric:tabular-nums"
 _LINE = "1px solid rgba(128,128,128,.5)"
 _BAR = "rgba(68,119,170,.35)"  # seen on white and on black
 
@@ -25,7 +24,7 @@ class Share(float):
 def table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = ""
 ) -> str:
-    """Return an HTML table, the first column left and the others right.
+    """Return an HTML table, text on the left of its column and numbers on the right.
 
     Parameters
     ----------
@@ -36,23 +35,26 @@ def table(
     rows : iterable of sequences
         Text, whole numbers, floats (three digits, a dash for NaN) or :class:`Share`.
     """
-    names = "".join(_cell("th", name, i) for i, name in enumerate(head))
-    lines = [
-        "".join(_cell("td", value, i) for i, value in enumerate(row)) for row in rows
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    rows = list(rows)
+    sides = ["left" if isinstance(v, str) else "right" for v in next(iter(rows), head)]
+    lines = [_line("th", head, sides)] + [_line("td", row, sides) for row in rows]
     below = f'<div style="opacity:.7">{escape(note)}</div>' if note else ""
     return (
-        f'<div><table style="{_TABLE}"><caption style="{_CAPTION}">{escape(caption)}'
-        f"</caption><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
-        f"{below}</div>"
+        f'<div><div style="font-weight:bold">{escape(caption)}</div>'
+        f'<table style="{_TABLE}"><thead>{lines[0]}</thead>'
+        f"<tbody>{''.join(lines[1:])}</tbody></table>{below}</div>"
     )
 
 
-def _cell(tag: str, value: Any, column: int) -> str:
-    style = f"text-align:{'right' if column else 'left'};padding:.15em .6em;border:0"
+def _line(tag: str, values: Sequence[Any], sides: Sequence[str]) -> str:
+    cells = [_cell(tag, v, side) for v, side in zip(values, sides, strict=True)]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cell(tag: str, value: Any, side: str) -> str:
+    style = f"text-align:{side};padding:.15em .6em;border:0;white-space:nowrap"
     style += f";border-bottom:{_LINE}" if tag == "th" else ""
-    if isinstance(value, Share) and value == value:  # noqa: PLR0124  not NaN
+    if isinstance(value, Share) and not np.isnan(value):
         width = f"{100 * min(max(value, 0), 1):.0f}%"
         style += (
             f";background:linear-gradient(90deg,{_BAR} {width},transparent {width})"

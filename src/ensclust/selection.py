@@ -131,16 +131,16 @@ class KSelection:
     def _repr_html_(self) -> str:
         rows = []
         for name, values in self.scores.items():
-            k = self.suggested.get(name)
-            value = np.nan if k is None else values[self.ks.index(k)]
+            k = self.suggested.get(name, np.nan)
+            value = values[self.ks.index(k)] if name in self.suggested else np.nan
             rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
-            rows.append((name, "–" if k is None else k, value, rule))
+            rows.append((name, k, value, rule))
         return _html.table(
             f"KSelection: {self.method}, k from {self.ks[0]} to {self.ks[-1]}, "
             f"{self.n_judged:,} objects",
-            ("criterion", "k", "value there", "rule"),
+            ("criterion", "k", "value", "rule"),
             rows,
-            f"best_k = {self.best_k}, by {self.decisive or 'default'}",
+            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
         )
 
 

@@ -96,7 +96,7 @@ class Dataset:
             f"{self.n_features:,} features, {self.n_clusters} classes",
             ("class", "objects", "share"),
             rows,
-            f"{self.licence}, from {self.origin}",
+            f"{self.licence} ({self.origin})",
         )
 
 

@@ -138,7 +138,7 @@ class StabilityDisplay:
         style = {"width": 0.5, "color": _style.LINE, "label": "middle half of objects"}
         ax.vlines(x, low, high, color=_style.LINE, lw=1, label="5 % to 95 %")
         ax.bar(x, third - first, bottom=first, **{**style, **(bar_kw or {})})
-        ax.hlines(middle, x - 0.25, x + 0.25, color="white", lw=1.5)
+        ax.hlines(middle, x - 0.25, x + 0.25, color="#1b2f44", lw=1.5)
         ax.hlines(
             self.next_consensus,
             x - 0.4,

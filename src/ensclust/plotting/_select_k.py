@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class SelectKDisplay:
     """Every criterion over the number of clusters, each with the k that it suggests.
 
-    A dot marks the suggestion of a criterion, a grey line ``best_k`` in all of them.
-    Make it with :meth:`from_selection`, :meth:`from_estimator` or
-    :meth:`from_ensemble`.
+    A dot marks the suggestion of a criterion, a grey line ``best_k`` in all of them;
+    the criterion that it follows has a bold title. Make it with :meth:`from_selection`,
+    :meth:`from_estimator` or :meth:`from_ensemble`.
 
     Parameters
     ----------
@@ -179,9 +179,10 @@ class SelectKDisplay:
         style = {"color": _style.LINE, "marker": ".", "markersize": 3, "linewidth": 1.2}
         ax.axvline(self.selection.best_k, color=_style.NEUTRAL, lw=0.8, alpha=0.6)
         ax.plot(ks, values, **{**style, **line_kw})
-        ax.set_title(CRITERIA[name].title, fontsize="small", loc="left")
-        if name == self.selection.decisive:
-            ax.set_title("decides", fontsize="small", loc="right", style="italic")
+        longest = max(len(CRITERIA[other].title) for other in self.selection.scores)
+        size = min(9.0, max(5.0, _style.length(ax, "x") / (0.55 * longest)))
+        weight = "bold" if name == self.selection.decisive else "normal"
+        ax.set_title(CRITERIA[name].title, fontsize=size, weight=weight, loc="left")
         if name in self.selection.suggested:
             k = self.selection.suggested[name]
             value = values[ks.index(k)]

@@ -147,7 +147,8 @@ class StabilityDisplay:
             lw=2,
             label="with the next cluster, mean",
         )
-        ax.set_ylim(0, 1.02)
+        ax.set_ylim(0, 1.3)  # the legend is above 1
+        ax.set_yticks(np.linspace(0, 1, 6))
         n_places = max(n, _FEW)
         ax.set_xlim((n - 1 - n_places) / 2, (n - 1 + n_places) / 2)
         room = _style.length(ax, "x") / n_places
@@ -155,8 +156,7 @@ class StabilityDisplay:
         ax.set_xlabel("consensus cluster, the surest first")
         ax.set_ylabel("co-association of its objects")
         ax.set_title(self._title(), fontsize="medium")
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
-        ax.legend(**below, ncols=3, frameon=False, fontsize="small")
+        ax.legend(loc="upper right", frameon=False, fontsize="small")
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

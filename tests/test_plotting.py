@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
 import ensclust
@@ -112,8 +113,10 @@ def test_a_display_without_axes_makes_one_figure(name, auto_model):
 def test_a_display_wants_a_fitted_estimator_and_axes(name, auto_model):
     with pytest.raises(NotFittedError, match="not fitted"):
         DISPLAYS[name].from_estimator(ECPCSHC(3))
-    with pytest.raises(TypeError, match=r"ax is of type str; .* matplotlib Axes"):
-        DISPLAYS[name].from_estimator(auto_model, ax="here")
+    with pytest.raises(TypeError, match=r"estimator is of type KMeans; .*ECPCSMC"):
+        DISPLAYS[name].from_estimator(KMeans(2).fit(np.eye(3)))
+    with pytest.raises(TypeError, match=r"ax is of type Figure; .* matplotlib Axes"):
+        DISPLAYS[name].from_estimator(auto_model, ax=pyplot.figure())
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
@@ -278,6 +281,22 @@ def test_max_rows_that_no_screen_shows_are_refused(ensemble, max_rows):
         ConsensusMatrixDisplay.from_ensemble(
             ensemble, np.zeros(90, int), max_rows=max_rows
         )
+
+
+def test_more_clusters_than_a_screen_shows_are_refused():
+    labels = np.arange(5001)
+    with pytest.raises(
+        ValueError, match=r"labels has 5,001 clusters; .* at most 5,000"
+    ):
+        ConsensusMatrixDisplay.from_ensemble(labels[:, None], labels)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, None])
+def test_limits_are_whole_numbers(ensemble, tree_model, limit):
+    with pytest.raises(ValueError, match=r"max_leaves=.*an integer from 1 to 1,000"):
+        DendrogramDisplay.from_estimator(tree_model, max_leaves=limit)
+    with pytest.raises(ValueError, match=r"max_nodes=.*an integer from 1 to 3,000"):
+        ClusterGraphDisplay.from_ensemble(ensemble, max_nodes=limit)
 
 
 def test_style_of_the_matrix_can_be_changed(tree_model):

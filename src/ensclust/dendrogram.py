@@ -184,14 +184,15 @@ class Dendrogram:
         Time L.
         """
         n = self.n_leaves
-        sizes = np.ones(2 * n - 1, np.int64)
-        for i, (a, b) in enumerate(self.merges.tolist()):
-            sizes[n + i] = sizes[a] + sizes[b]
-        first = np.zeros(2 * n - 1, np.int64)
-        for i in range(n - 2, -1, -1):
-            a, b = self.merges[i]
-            first[a] = first[n + i]
-            first[b] = first[n + i] + sizes[a]
+        merges = self.merges.tolist()
+        sizes = [1] * n
+        for a, b in merges:
+            sizes.append(sizes[a] + sizes[b])
+        first = [0] * (2 * n - 1)
+        for node in range(2 * n - 2, n - 1, -1):
+            a, b = merges[node - n]
+            first[a] = first[node]
+            first[b] = first[node] + sizes[a]
         return np.argsort(first[:n])
 
     def plot(self, ax=None, *, n_clusters: int | None = None, max_leaves: int = 50):

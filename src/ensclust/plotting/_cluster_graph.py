@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
-from sklearn.utils.validation import check_is_fitted
 
 from ensclust import similarity as similarity_
 from ensclust._validation import check_labelling, check_square
@@ -80,7 +79,8 @@ class ClusterGraphDisplay:
         self.similarity = check_square(similarity, "similarity")
         self.sizes = np.asarray(sizes)
         self.meta_labels = np.asarray(meta_labels)
-        largest = np.argsort(-self.sizes, kind="stable")[:max_nodes]
+        n_shown = _style.check_limit(max_nodes, "max_nodes", 3000)
+        largest = np.argsort(-self.sizes, kind="stable")[:n_shown]
         self.nodes = np.sort(largest[self.sizes[largest] > 0])
         meta = self.meta_labels[self.nodes]
         weights = _strongest(self.similarity[np.ix_(self.nodes, self.nodes)], meta)
@@ -111,16 +111,12 @@ class ClusterGraphDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        check_is_fitted(estimator, "labels_")
+        _style.check_consensus(estimator)
+        ensemble = estimator._counting(estimator.ensemble_)
         if not hasattr(estimator, "meta_labels_"):
             return cls.from_ensemble(
-                estimator.ensemble_,
-                estimator.labels_,
-                max_nodes=max_nodes,
-                ax=ax,
-                **kwargs,
+                ensemble, estimator.labels_, max_nodes=max_nodes, ax=ax, **kwargs
             )
-        ensemble = estimator._counting(estimator.ensemble_)
         similarity, meta = estimator.cluster_similarity_, estimator.meta_labels_
         display = cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes)
         return display.plot(ax, **kwargs)
@@ -148,7 +144,7 @@ class ClusterGraphDisplay:
             As in :meth:`from_estimator`.
         """
         ensemble = Ensemble(ensemble)
-        _style.check_labelled(-ensemble.absent().astype(int))
+        _style.check_any(~ensemble.absent())
         if labels is None:
             meta = np.full(ensemble.n_base_clusters, -1)
         else:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
-from sklearn.utils.validation import check_is_fitted
 
 from ensclust._validation import check_labelling, check_weights
 from ensclust.cohesion import Histograms, mutual_consensus
@@ -90,7 +88,7 @@ class ConsensusMatrixDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        check_is_fitted(estimator, "labels_")
+        _style.check_consensus(estimator)
         ensemble, labels = estimator.ensemble_, estimator.labels_
         place = None
         if hasattr(estimator, "dendrogram_"):
@@ -132,9 +130,11 @@ class ConsensusMatrixDisplay:
 
     @classmethod
     def _of(cls, ensemble, labels, place, weights, max_rows) -> ConsensusMatrixDisplay:
-        _style.check_labelled(labels)
+        _style.check_any(labels >= 0)
+        max_rows = _style.check_limit(max_rows, "max_rows", _MOST_ROWS)
+        _check_clusters(labels)
         near = ensemble.fragments().inverse if place is None else place
-        rows = _rows(labels, near, _check_max_rows(max_rows))
+        rows = _rows(labels, near, max_rows)
         matrix = mutual_consensus(Histograms.of(ensemble, rows), weights)
         label_of_row = np.empty(len(matrix), np.int64)
         label_of_row[rows[rows >= 0]] = labels[rows >= 0]
@@ -230,6 +230,17 @@ def _leaf_places(dendrogram: Any) -> np.ndarray:
     return place[dendrogram.leaf_of_object]
 
 
+def _check_clusters(labels: np.ndarray) -> None:
+    """Raise where even one row per cluster is too much."""
+    n_clusters = len(np.unique(labels[labels >= 0]))
+    if n_clusters > _MOST_ROWS:
+        msg = (
+            f"labels has {n_clusters:,} clusters; the matrix has a row for each and "
+            f"shows at most {_MOST_ROWS:,}. Draw fewer clusters."
+        )
+        raise ValueError(msg)
+
+
 def _rows(labels: np.ndarray, place: np.ndarray, max_rows: int) -> np.ndarray:
     """Return the row of each object: by cluster, then place; -1 without a cluster.
 
@@ -259,14 +270,3 @@ def _alike(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
             tree = hierarchy.average(squareform(distance, checks=False))
             order[own] = own[hierarchy.leaves_list(tree)]
     return order
-
-
-def _check_max_rows(max_rows: Any) -> int:
-    whole = isinstance(max_rows, Integral) and not isinstance(max_rows, bool)
-    if whole and 1 <= max_rows <= _MOST_ROWS:
-        return int(max_rows)
-    msg = (
-        f"max_rows={max_rows!r}; expected an integer from 1 to {_MOST_ROWS:,}. More "
-        "objects than that share rows; no screen shows more."
-    )
-    raise ValueError(msg)

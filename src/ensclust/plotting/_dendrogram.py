@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ensclust._validation import check_n_clusters
 from ensclust.plotting import _style
@@ -87,8 +86,8 @@ class DendrogramDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        check_is_fitted(estimator, "labels_")
-        _style.check_labelled(estimator.labels_)
+        _style.check_consensus(estimator)
+        _style.check_any(estimator.labels_ >= 0)
         if not hasattr(estimator, "dendrogram_"):
             msg = (
                 f"{type(estimator).__name__} has no dendrogram: it makes no tree. Use "
@@ -123,8 +122,8 @@ class DendrogramDisplay:
         """
         n = dendrogram.n_objects
         least = 1 if n_clusters is None else check_n_clusters(n_clusters, n)
-        n_groups = min(max(max_leaves, least), n)
-        return cls(dendrogram.top(n_groups), n_clusters).plot(ax, **kwargs)
+        n_groups = max(_style.check_limit(max_leaves, "max_leaves", 1000), least)
+        return cls(dendrogram.top(min(n_groups, n)), n_clusters).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, line_kw: dict | None = None) -> DendrogramDisplay:
         """Draw the tree.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ensclust._validation import import_optional
 from ensclust.criteria import CRITERIA
@@ -75,7 +74,7 @@ class SelectKDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        check_is_fitted(estimator, "labels_")
+        _style.check_consensus(estimator)
         if not hasattr(estimator, "selection_"):
             msg = (
                 f"{type(estimator).__name__} was fitted with n_clusters="

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ensclust.certainty import Certainty
 from ensclust.ensemble import Ensemble
@@ -53,7 +52,7 @@ class StabilityDisplay:
     """
 
     def __init__(self, certainty: Certainty):
-        _style.check_labelled(certainty.labels)
+        _style.check_any(certainty.labels >= 0)
         self.certainty = certainty
         surest = np.argsort(-certainty.cluster_consensus, kind="stable")
         self.clusters = surest[certainty.sizes[surest] > 1]
@@ -80,7 +79,7 @@ class StabilityDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        check_is_fitted(estimator, "labels_")
+        _style.check_consensus(estimator)
         return cls(estimator.certainty()).plot(ax, **kwargs)
 
     @classmethod

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ensclust._validation import import_optional
+from ensclust.base import BaseConsensus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +30,7 @@ def axes(ax: Any, what: str) -> Any:
     pyplot = import_optional("matplotlib.pyplot", what, "plot")
     if ax is None:
         return pyplot.subplots(layout="constrained")[1]
-    if not hasattr(ax, "get_figure"):
+    if not isinstance(ax, pyplot.Axes):
         msg = (
             f"ax is of type {type(ax).__name__}; expected a matplotlib Axes, or None "
             "for a new figure."
@@ -36,14 +39,37 @@ def axes(ax: Any, what: str) -> Any:
     return ax
 
 
-def check_labelled(labels: np.ndarray) -> None:
-    """Raise where no object has a cluster."""
-    if not (labels >= 0).any():
+def check_consensus(estimator: Any) -> None:
+    """Raise unless this is a consensus method after fit."""
+    if not isinstance(estimator, BaseConsensus):
         msg = (
-            f"none of the {len(labels):,} objects has a cluster, so there is nothing "
-            "to draw. Give base clusterings that contain some of them."
+            f"estimator is of type {type(estimator).__name__}; expected a consensus "
+            "method of ensclust, such as ECPCSMC, after fit."
+        )
+        raise TypeError(msg)
+    check_is_fitted(estimator, "labels_")
+
+
+def check_any(is_clustered: np.ndarray) -> None:
+    """Raise where no object has a cluster."""
+    if not is_clustered.any():
+        msg = (
+            f"none of the {len(is_clustered):,} objects has a cluster, so there is "
+            "nothing to draw. Give base clusterings that contain some of them."
         )
         raise ValueError(msg)
+
+
+def check_limit(value: Any, name: str, most: int) -> int:
+    """Return a limit as an int between 1 and ``most``, or raise."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if whole and 1 <= value <= most:
+        return int(value)
+    msg = (
+        f"{name}={value!r}; expected an integer from 1 to {most:,}. No screen shows "
+        "more."
+    )
+    raise ValueError(msg)
 
 
 def cluster_colours(n_clusters: int) -> list[tuple[float, ...]]:

@@ -3,6 +3,7 @@
 Five groups, and 20 k-means runs that know nothing of the number five.
 """
 
+from matplotlib import pyplot as plt
 from sklearn.datasets import make_blobs
 
 from ensclust import ECPCSMC, SelectKDisplay, generate, select_k
@@ -23,6 +24,5 @@ model = ECPCSMC(n_clusters="auto", random_state=0).fit(X)
 print(f"ECPCS-MC with auto: {model.n_clusters_} clusters, ", end="")
 print(f"ARI with the truth {ari(model.labels_, truth):.2f}")
 
-display = SelectKDisplay.from_selection(found)
-display.figure_.savefig("choose_k.png")
-print("choose_k.png shows every criterion over k")
+SelectKDisplay.from_selection(found)
+plt.show()

@@ -23,12 +23,13 @@ runs = generate(scale(X), 20, random_state=0)
 tree = ECPCSHC(3, base="precomputed", random_state=0).fit(runs)
 graph = ECPCSMC(3, base="precomputed", random_state=0).fit(runs)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+_, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 DendrogramDisplay.from_estimator(tree, ax=left)
 shown = ClusterGraphDisplay.from_estimator(graph, ax=right)
-figure.savefig("tree_and_graph.png")
 
 print(f"{len(shown.nodes)} base clusters, {len(shown.edges)} edges")
 print(f"ARI of tree and graph {ari(tree.labels_, graph.labels_):.2f}, ", end="")
 print(f"with the cultivars {ari(tree.labels_, y):.2f} and ", end="")
 print(f"{ari(graph.labels_, y):.2f}")
+
+plt.show()

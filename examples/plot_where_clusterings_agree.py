@@ -19,10 +19,9 @@ X, y = load_digits(return_X_y=True)
 runs = generate(X, 30, base_k=(10, 30), random_state=0)
 model = ECPCSHC(10, base="precomputed", random_state=0).fit(runs)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+_, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 matrix = ConsensusMatrixDisplay.from_estimator(model, ax=left)
 stability = StabilityDisplay.from_estimator(model, ax=right)
-figure.savefig("where_clusterings_agree.png")
 
 # The numbers behind the pictures are attributes.
 print(f"{len(matrix.rows):,} objects in {len(matrix.matrix)} rows of the matrix")
@@ -31,3 +30,5 @@ for j in stability.clusters[[0, -1]]:
     likely = ", ".join(str(d) for d in np.argsort(-digits)[:3] if digits[d] > 5)
     consensus = stability.certainty.cluster_consensus[j]
     print(f"cluster {j}: consensus {consensus:.2f}, digits {likely}")
+
+plt.show()

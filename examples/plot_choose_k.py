@@ -3,9 +3,10 @@
 Five groups, and 20 k-means runs that know nothing of the number five.
 """
 
+from matplotlib import pyplot as plt
 from sklearn.datasets import make_blobs
 
-from ensclust import ECPCSMC, generate, select_k
+from ensclust import ECPCSMC, SelectKDisplay, generate, select_k
 from ensclust.metrics import ari
 
 X, truth = make_blobs(600, centers=5, cluster_std=0.6, random_state=0)
@@ -23,10 +24,5 @@ model = ECPCSMC(n_clusters="auto", random_state=0).fit(X)
 print(f"ECPCS-MC with auto: {model.n_clusters_} clusters, ", end="")
 print(f"ARI with the truth {ari(model.labels_, truth):.2f}")
 
-try:
-    figure = found.plot()[0].figure
-except ImportError as error:
-    print(error)
-else:
-    figure.savefig("choose_k.png")
-    print("choose_k.png shows every criterion over k")
+SelectKDisplay.from_selection(found)
+plt.show()

@@ -28,6 +28,7 @@ _HOMES = {
     "SEC": "_methods.sec",
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
+    "write_report": "report.page",
 }
 _MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
 

@@ -186,8 +186,10 @@ def _summary(
     how = "judged by"
     if model is not None:
         how = f"found by {method_name(model)} ({model.info.title}) as the consensus of"
+    n_clustered = int(certainty.sizes.sum())
+    part = f"{n_clustered:,} of " if n_clustered < ensemble.n_objects else ""
     first = (
-        f"{_count(ensemble.n_objects, 'object')} in "
+        f"{part}{_count(ensemble.n_objects, 'object')} in "
         f"{_count(len(certainty.sizes), 'cluster')}, {how} "
         f"{_count(ensemble.n_clusterings, 'base clustering')} of {many} clusters each."
     )

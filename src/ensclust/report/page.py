@@ -205,6 +205,7 @@ def _texts(facts: Facts) -> dict[str, str]:
             f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd></div>"
             for name, value in facts.figures.items()
         ),
+        "matrix_width": "" if facts.tree or facts.graph else "wide",  # it stands alone
         "cluster_table": _cluster_table(facts),
         "truth_table": _truth_table(facts),
         "parameters": _pairs(facts.parameters),

@@ -2,33 +2,30 @@
 
 const isFaded = (i) => state.cluster !== null && state.cluster !== i;
 
+// Lying bars with their numbers while there is room for them, else columns.
 function sizesChart() {
   const { names, sizes, consensus } = data.clusters;
-  const c = colours();
-  const many = sizes.length > 60;
+  const numbers = sizes.map((_, i) => i);
+  const isLying = sizes.length <= 14;
   const trace = {
-    type: "bar", orientation: "h", y: sizes.map((_, i) => i), x: sizes,
-    customdata: sizes.map((_, i) => i),
-    marker: {
-      color: sizes.map((_, i) => hue(i)),
-      opacity: sizes.map((_, i) => (isFaded(i) ? 0.25 : 1)),
-    },
-    text: many ? undefined : sizes.map(count),
-    textposition: "outside", cliponaxis: false,
+    type: "bar", orientation: isLying ? "h" : "v", customdata: numbers,
+    x: isLying ? sizes : numbers, y: isLying ? numbers : sizes,
+    marker: { color: numbers.map(hue), opacity: numbers.map((i) => (isFaded(i) ? 0.25 : 1)) },
+    text: isLying ? sizes.map(count) : undefined, textposition: "outside", cliponaxis: false,
     hovertext: names.map((name, i) =>
       `cluster <b>${plain(name)}</b><br>${count(sizes[i])} objects<br>cluster consensus ${share(consensus[i])}`),
     hoverinfo: "text",
   };
-  const ticks = sizes.map((_, i) => i).filter((i) => !many || i % Math.ceil(sizes.length / 30) === 0);
-  const y = {
-    autorange: "reversed", tickvals: ticks, ticktext: ticks.map((i) => plain(brief(names[i], 18))),
-    title: { text: "cluster" }, showgrid: false, ticks: "",
+  const ticks = numbers.filter((i) => i % Math.ceil(sizes.length / 20) === 0);
+  const clusters = {
+    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(names[i], isLying ? 18 : 8))),
+    title: { text: "cluster" }, showgrid: false, zeroline: false, ticks: "",
+    ...(isLying ? { autorange: "reversed" } : {}),
   };
-  const height = Math.max(260, Math.min(1400, 26 * sizes.length + 80));
+  const objects = { title: { text: "objects" }, range: [0, (isLying ? 1.14 : 1.05) * Math.max(...sizes)] };
   return [[trace], layout({
-    height, bargap: 0.25, dragmode: false,
-    xaxis: { title: { text: "objects" }, rangemode: "tozero", range: [0, 1.14 * Math.max(...sizes)] },
-    yaxis: y, font: { family: "inherit", size: 12, color: c.text },
+    height: isLying ? 34 * sizes.length + 90 : 430, bargap: 0.25, dragmode: false,
+    xaxis: isLying ? objects : clusters, yaxis: isLying ? clusters : objects,
   })];
 }
 
@@ -63,7 +60,7 @@ function scatterChart() {
     const known = all.filter((i) => s.own[i] !== null).sort((a, b) => s.own[b] - s.own[a]);
     traces.push(scatterTrace(known, {
       size, line, color: known.map((i) => s.own[i] / 100), cmin: 0, cmax: 1,
-      colorscale: "Cividis", showscale: true, colorbar: colourbar("item consensus"),
+      colorscale: "Cividis", showscale: true, colorbar: colourbar("scatter-chart", "item consensus"),
       symbol: known.map((i) => symbol(s.cluster[i])),
       opacity: known.map((i) => (isFaded(s.cluster[i]) ? 0.06 : 0.9)),
     }, known.map((i) => s.cluster[i])));
@@ -87,7 +84,7 @@ function scatterChart() {
     title: { text: `component ${i + 1} (${Math.round(100 * s.share[i])} %)` },
     showticklabels: false, zeroline: false, ticks: "",
   });
-  return [traces, layout({ height: 430, xaxis: axis(x), yaxis: axis(y) })];
+  return [traces, layout({ height: isNarrow("scatter-chart") ? 360 : 430, xaxis: axis(x), yaxis: axis(y) })];
 }
 
 function scatterNote() {
@@ -122,7 +119,10 @@ function matrixChart() {
         line: { width: isOn ? 3 : 1, color: hue(j) },
       });
     }
-    if (m.cells[at] >= n / 28 || isOn) ticks.push([(begin + end - 1) / 2, plain(brief(clusterName(j), 10))]);
+    const middle = (begin + end - 1) / 2;
+    if (!ticks.length || middle - ticks[ticks.length - 1][0] >= n / 25) {
+      ticks.push([middle, plain(brief(clusterName(j), 10))]);
+    }
     begin = end;
   });
   const axis = {
@@ -134,10 +134,10 @@ function matrixChart() {
     type: "heatmap", z: rows, zmin: 0, zmax: 100, colorscale: c.shares,
     customdata: labels.map((a) => labels.map((b) => [a, b])),
     hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z} %</b><extra></extra>",
-    colorbar: colourbar("together in % of the clusterings"),
+    colorbar: colourbar("matrix-chart", "together in % of the clusterings"),
   };
   return [[trace], layout({
-    height: 460, shapes: lines, xaxis: axis,
+    height: isNarrow("matrix-chart") ? widthOf("matrix-chart") + 90 : 460, shapes: lines, xaxis: axis,
     yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
   })];
 }

@@ -13,18 +13,24 @@ const CHARTS = {
 };
 const LINKED = ["clusters-chart", "scatter-chart", "matrix-chart", "graph-chart"];
 
-function draw(names, width) {
+function draw(names) {
   if (typeof Plotly === "undefined") return;
   for (const name of names) {
     const place = byId(name);
     if (place === null) continue;
     const [traces, base] = CHARTS[name]();
     place.style.height = `${base.height}px`;
-    Plotly.react(place, traces, width ? { ...base, width } : base, CONFIG);
+    Plotly.react(place, traces, { ...base, width: widthOf(name) }, CONFIG);
   }
 }
 
-const drawAll = (width) => draw(Object.keys(CHARTS), width);
+// Anew, for what Plotly remembers of a narrow chart spoils the wide one.
+function drawAll() {
+  if (typeof Plotly === "undefined") return;
+  for (const name of Object.keys(CHARTS)) if (byId(name)) Plotly.purge(byId(name));
+  draw(Object.keys(CHARTS));
+  makeLinks();
+}
 
 // A second choice of the same cluster shows all again.
 function choose(cluster) {
@@ -71,8 +77,8 @@ function makeTheme() {
   byId("theme").addEventListener("click", () => { isFree = false; setTheme(!state.isDark); drawAll(); });
   // Paper is white, and as wide as a page between its margins.
   let before = state.isDark;
-  addEventListener("beforeprint", () => { before = state.isDark; setTheme(false); drawAll(660); });
-  addEventListener("afterprint", () => { setTheme(before); drawAll(); });
+  addEventListener("beforeprint", () => { before = state.isDark; setTheme(false); state.isPaper = true; drawAll(); });
+  addEventListener("afterprint", () => { setTheme(before); state.isPaper = false; drawAll(); });
 }
 
 function makeControls() {
@@ -105,6 +111,7 @@ function makeControls() {
 }
 
 function makeNotes() {
+  byId("clusters-table").open = data.clusters.names.length <= 6;
   const notes = { scatter: scatterNote, matrix: matrixNote, tree: treeNote, graph: graphNote, agreement: agreementNote };
   for (const [name, text] of Object.entries(notes)) {
     if (data[name]) byId(`${name}-note`).textContent = text();
@@ -130,14 +137,26 @@ async function loadPlotly() {
   document.head.append(script);
 }
 
+// Charts have the width of their cards; Plotly's own way would keep that of paper.
+function makeWidth() {
+  let last = innerWidth;
+  let timer = null;
+  addEventListener("resize", () => {
+    if (innerWidth === last || state.isPaper) return; // a phone's bars come and go
+    last = innerWidth;
+    clearTimeout(timer);
+    timer = setTimeout(drawAll, 150);
+  });
+}
+
 makeTheme();
+makeWidth();
 makeChips();
 makeTable();
 makeNotes();
 makeControls();
 loadPlotly().then(() => {
   drawAll();
-  makeLinks();
   document.documentElement.dataset.ready = "true";
 }).catch((error) => {
   byId("alert").hidden = false;

@@ -100,7 +100,7 @@ function treeNote() {
 function graphChart() {
   const g = data.graph;
   const c = colours();
-  const edges = { type: "scatter", mode: "lines", x: [], y: [], hoverinfo: "skip", line: { color: c.line, width: 1 } };
+  const edges = { type: "scatter", mode: "lines", x: [], y: [], hoverinfo: "skip", opacity: 0.45, line: { color: c.soft, width: 0.8 } };
   g.edges.forEach(([a, b]) => {
     edges.x.push(g.x[a], g.x[b], null);
     edges.y.push(g.y[a], g.y[b], null);
@@ -119,7 +119,7 @@ function graphChart() {
     hoverinfo: "text",
   };
   const axis = { visible: false, range: [-1.1, 1.1] };
-  return [[edges, nodes], layout({ height: 460, xaxis: axis, yaxis: { ...axis, scaleanchor: "x" } })];
+  return [[edges, nodes], layout({ height: isNarrow("graph-chart") ? 340 : 460, xaxis: axis, yaxis: { ...axis, scaleanchor: "x" } })];
 }
 
 function graphNote() {
@@ -146,7 +146,7 @@ function agreementChart() {
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
     xaxis: { range: [least - 0.02, 1.02], zeroline: false },
     yaxis: {
-      autorange: false, range: [n - 0.4, -0.6], tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[i], 16))),
+      autorange: false, range: [n - 0.4, -0.6], tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[i], 20))),
       title: { text: "base clustering" }, zeroline: false,
     },
   })];
@@ -160,16 +160,17 @@ function pairsChart() {
   const step = Math.ceil(n / 20);
   const ticks = names.map((_, i) => i).filter((i) => i % step === 0);
   const axis = {
-    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[a.compared[i]], 10))),
+    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[a.compared[i]], 16))),
     showgrid: false, zeroline: false, ticks: "", constrain: "domain", range: [-0.5, n - 0.5],
   };
   return [[{
-    type: "heatmap", z: a.pairs, zmin: 0, zmax: 1, colorscale: c.shares, colorbar: colourbar("NMI"),
+    type: "heatmap", z: a.pairs, zmin: 0, zmax: 1, colorscale: c.shares, colorbar: colourbar("pairs-chart", "NMI"),
     xgap: n > 60 ? 0 : 1, ygap: n > 60 ? 0 : 1, hoverongaps: false,
     customdata: names.map((row) => names.map((column) => [row, column])),
     hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>NMI <b>%{z:.3f}</b><extra></extra>",
   }], layout({
-    height: Math.max(300, Math.min(560, 18 * n + 110)), xaxis: axis,
+    height: isNarrow("pairs-chart") ? widthOf("pairs-chart") + 60 : Math.max(300, Math.min(470, 18 * n + 110)),
+    xaxis: { ...axis, showticklabels: names.every((name) => name.length <= 3) },
     yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
   })];
 }
@@ -185,7 +186,8 @@ function selectionChart() {
   const s = data.selection;
   const c = colours();
   const n = s.criteria.length;
-  const columns = byId("selection-chart").clientWidth > 800 ? Math.min(3, n) : 1;
+  const width = widthOf("selection-chart");
+  const columns = Math.min(n, width > 900 ? 3 : width > 560 ? 2 : 1);
   const rows = Math.ceil(n / columns);
   const traces = [];
   const more = {
@@ -236,10 +238,10 @@ function truthChart() {
   return [[{
     type: "heatmap", z: shares, zmin: 0, zmax: 1, colorscale: c.shares, customdata: cells,
     text: cells.map((row) => row.map((cell) => cell[2])), texttemplate: few ? "%{text}" : undefined, xgap: 2, ygap: 2,
-    colorbar: colourbar("share of the cluster"),
+    colorbar: colourbar("truth-chart", "share of the cluster"),
     hovertemplate: "cluster <b>%{customdata[0]}</b>, class <b>%{customdata[1]}</b><br>%{customdata[2]} objects, %{z:.1%} of the cluster<extra></extra>",
   }], layout({
-    height: Math.max(240, Math.min(1000, 30 * names.length + 110)), dragmode: false,
+    height: Math.max(240, 110 + (names.length <= 16 ? 30 : 13) * Math.min(names.length, 60)), dragmode: false,
     xaxis: { tickvals: columns, ticktext: columns.map((i) => plain(brief(t.classes[i], 14))), title: { text: "true class" }, showgrid: false, zeroline: false, ticks: "", side: "top" },
     yaxis: { tickvals: rows, ticktext: rows.map((i) => plain(brief(names[i], 14))), title: { text: "cluster" }, showgrid: false, zeroline: false, ticks: "", autorange: "reversed" },
   })];

@@ -12,6 +12,7 @@ const COLUMNS = [
   { key: "margin", title: "margin" },
   ...(objects.truth === null ? [] : [{ key: "truth", title: "true class" }]),
 ];
+const NAMED = COLUMNS.filter(({ key }) => ["ids", "cluster", "truth"].includes(key));
 
 function cellText(key, i) {
   const value = objects[key][i];
@@ -32,7 +33,7 @@ function matches() {
   const words = byId("objects-search").value.toLowerCase().split(/\s+/).filter(Boolean);
   return objects.rows.map((_, i) => i).filter((i) => {
     if (isFaded(objects.cluster[i])) return false;
-    const text = COLUMNS.map(({ key }) => cellText(key, i)).join(" ").toLowerCase();
+    const text = NAMED.map(({ key }) => cellText(key, i)).join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

@@ -22,7 +22,15 @@ const symbol = (i) =>
   i < 0 ? "circle" : SYMBOLS[Math.floor(i / HUES.length) % SYMBOLS.length];
 const clusterName = (i) => (i < 0 ? "none" : data.clusters.names[i]);
 
-const state = { cluster: null, isDark: false, colour: "cluster", cutsMap: false };
+const isTouched = matchMedia("(pointer: coarse)").matches;
+const state = { cluster: null, isDark: false, colour: "cluster", cutsMap: false, isPaper: false };
+
+// The page does not know how wide paper is before it is printed: A4, or two columns of it.
+function widthOf(id) {
+  if (!state.isPaper) return byId(id).clientWidth;
+  return byId(id).closest(".wide") && !byId(id).closest(".two") ? 660 : 318;
+}
+const isNarrow = (id) => widthOf(id) < 420;
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -44,9 +52,12 @@ const share = (v) => (v === null ? "–" : v.toFixed(3));
 const TAGS = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 const plain = (text) => String(text).replace(/[&<>]/g, (sign) => TAGS[sign]);
 
+// Names often differ at their end only, so the middle is left out.
 function brief(text, length) {
   const letters = Array.from(String(text));
-  return letters.length <= length ? text : letters.slice(0, length - 1).join("") + "…";
+  if (letters.length <= length) return text;
+  const tail = Math.floor((length - 1) / 2);
+  return letters.slice(0, length - 1 - tail).join("") + "…" + letters.slice(-tail).join("");
 }
 
 function layout(more) {
@@ -63,7 +74,8 @@ function layout(more) {
     showlegend: false,
     hovermode: "closest",
     hoverlabel: { bgcolor: c.card, bordercolor: c.soft, font: { color: c.text }, align: "left" },
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    dragmode: isTouched ? false : "zoom", // a finger scrolls
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: c.soft, activecolor: c.text },
     ...more,
   };
   for (const name of Object.keys(base)) {
@@ -76,18 +88,19 @@ function layout(more) {
 }
 
 const CONFIG = {
-  responsive: true,
   displaylogo: false,
-  showLink: false,
+  displayModeBar: isTouched ? false : "hover",
+  modeBarButtons: [["toImage", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   plotlyServerURL: "",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  showLink: false,
 };
 
-function colourbar(title, more) {
-  return {
-    title: { text: title, side: "right", font: { size: 12 } },
-    thickness: 10, outlinewidth: 0, len: 0.9, ticklen: 0, ...more,
-  };
+// Beside the chart, or below it where that is narrow.
+function colourbar(id, title) {
+  const shared = { thickness: 10, outlinewidth: 0, ticklen: 0 };
+  return isNarrow(id)
+    ? { ...shared, orientation: "h", y: -0.14, yanchor: "top", len: 1, title: { text: title, side: "top", font: { size: 12 } } }
+    : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
 }
 
 function icon(i) {

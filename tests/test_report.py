@@ -245,6 +245,14 @@ def test_very_many_clusterings_are_not_all_compared_with_each_other():
     assert len(facts.agreement["pairs"]) == len(facts.agreement["compared"]) == 100
 
 
+def test_a_clustering_of_single_objects_makes_nothing_square(monkeypatch):
+    labels = np.column_stack([np.arange(9000), np.arange(9000) % 3])
+    monkeypatch.setattr(matrix, "_NUMBERS", 30 * 9003)
+    facts = collect(Ensemble(labels), labels[:, 1])
+    assert facts.agreement["compared"] == [1]
+    assert sum(facts.matrix["cells"]) == 30
+
+
 def test_the_summary_is_two_sentences_about_this_result(model):
     summary = collect(model.ensemble_, model.labels_, model=model).summary
     assert summary.startswith("120 objects in 3 clusters, found by ecpcs-hc")
@@ -413,6 +421,8 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, path, error, m
         ({"labels": TRUTH[:5]}, "labels has 5 entries for 120 objects"),
         ({"truth": TRUTH[:5]}, "truth has 5 entries for 120 objects"),
         ({"X": X[:5]}, "X has 5 entries; expected 120"),
+        ({"X": X[:, 0]}, "Expected 2D array"),
+        ({"X": np.where(X > 3, np.nan, X)}, "X contains NaN"),
         ({"ids": ["a"]}, "ids has 1 entries; expected 120"),
         ({"names": ["a"]}, "names has 1 entries; expected 8"),
         ({"labels": np.full(120, -1)}, "labels holds no cluster"),

@@ -228,15 +228,15 @@ def _with_ids(facts: dict[str, Any], ids: Sequence | None) -> dict[str, Any]:
 
 
 def _agreement(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
-    fits = np.cumsum(ensemble.cluster_counts) <= _BASE_CLUSTERS
-    n_shown = max(1, int(fits[:_COMPARED].sum()))
-    chosen = np.linspace(0, ensemble.n_clusterings - 1, n_shown).astype(int)
-    if ensemble.cluster_counts[chosen].sum() > _BASE_CLUSTERS:
-        chosen = np.arange(n_shown)
-    pairs = pairwise_nmi(ensemble.select(chosen))
+    counts = ensemble.cluster_counts
+    chosen = np.flatnonzero(counts <= _BASE_CLUSTERS)
+    if len(chosen) > _COMPARED:
+        chosen = chosen[np.linspace(0, len(chosen) - 1, _COMPARED).astype(int)]
+    chosen = chosen[np.cumsum(counts[chosen]) <= _BASE_CLUSTERS]
+    pairs = pairwise_nmi(ensemble.select(chosen)) if len(chosen) else np.empty((0, 0))
     return {
         "names": [shortened(name) for name in certainty.names],
-        "counts": ensemble.cluster_counts.tolist(),
+        "counts": counts.tolist(),
         "nmi": rounded(certainty.agreement.nmi),
         "ari": rounded(certainty.agreement.ari),
         "weights": None if certainty.weights is None else rounded(certainty.weights),

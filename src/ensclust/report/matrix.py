@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CELLS = 240  # rows of the matrix, more only where there are more clusters
 _CLUSTERS = 400  # clusters shown, the largest
+_NUMBERS = 2**25  # in the histograms of the groups
 
 
 def blocks(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
@@ -27,7 +28,8 @@ def blocks(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
     """
     sizes = certainty.sizes
     clusters = np.sort(np.argsort(-sizes, kind="stable")[:_CLUSTERS])
-    group, n_cells = _groups(certainty, clusters)
+    most = min(_CELLS, _NUMBERS // ensemble.n_base_clusters)
+    group, n_cells = _groups(certainty, clusters, most)
     percent = np.rint(100 * _means(Histograms.of(ensemble, group), certainty.weights))
     return {
         "percent": b64encode(percent.astype(np.uint8).tobytes()).decode(),
@@ -38,13 +40,13 @@ def blocks(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
 
 
 def _groups(
-    certainty: Certainty, clusters: np.ndarray
+    certainty: Certainty, clusters: np.ndarray, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the group of each object, -1 for none, and groups per cluster."""
     labels, sizes = certainty.labels, certainty.sizes
     total = sizes[clusters].sum()
-    n_cells = np.clip(_CELLS * sizes[clusters] // total, 1, sizes[clusters])
-    if total <= _CELLS:
+    n_cells = np.clip(most * sizes[clusters] // total, 1, sizes[clusters])
+    if total <= most:
         n_cells = sizes[clusters]
     order = np.lexsort((-np.nan_to_num(certainty.item_consensus), labels))
     begin = np.searchsorted(labels[order], clusters)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA
+from sklearn.utils import check_array
 
 from ensclust.report.plain import percent, rounded
 
@@ -73,10 +74,12 @@ def _noise(n: int) -> np.ndarray:
 
 
 def _taken(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of features as float64, dense or sparse."""
+    """Return some rows of features as float64, dense or sparse, or raise."""
     if sparse.issparse(X):
-        return sparse.csr_array(X)[rows].astype(np.float64)
-    return np.asarray(X, dtype=np.float64)[rows]
+        X = sparse.csr_array(X)[rows]
+    else:
+        X = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
 
 
 def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:

@@ -142,7 +142,7 @@ function agreementChart() {
   const step = Math.ceil(n / 25);
   const ticks = a.names.map((_, i) => i).filter((i) => i % step === 0);
   return [[trace("NMI", a.nmi, HUES[0], "circle"), trace("ARI", a.ari, HUES[5], "diamond")], layout({
-    height: Math.max(300, Math.min(900, 18 * n + 110)), showlegend: true, dragmode: false,
+    height: Math.max(300, Math.min(600, 18 * n + 110)), showlegend: true, dragmode: false,
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
     xaxis: { range: [least - 0.02, 1.02], zeroline: false },
     yaxis: {

@@ -503,8 +503,9 @@ def test_report_shows_a_clustering_from_files(files):
         (["consensus", "runs.csv", "-k", "2", "--report", "r.csv"], "end in .html"),
         (["cluster", "data.csv", "-k", "2", "--report", "no/r.html"], "no directory"),
         (["report", "runs.csv", "classes.csv"], "--cluster-column"),
+        (["report", "runs.csv", "few.csv", "--data-columns", "a"], "--data FILE"),
         (["report", "runs.csv", "few.csv"], "few.csv has 3 rows for 120 objects"),
-        (["report", "runs.csv", "few.csv", "--truth-column", "a"], "is missing"),
+        (["report", "runs.csv", "few.csv", "--truth-column", "a"], "--truth FILE"),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_write_nothing(files, args, message):

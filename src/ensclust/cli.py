@@ -194,8 +194,6 @@ class _Run:
                 click.echo(f"  {row['method']}: {words}{kept}", err=True)
             if self.output != "-":
                 click.echo(f"  labels written to {self.output}", err=True)
-            if self.report:
-                click.echo(f"  report written to {self.report}", err=True)
 
     def _facts(self, ks: list, labels: np.ndarray, sizes: list) -> dict[str, Any]:
         per_k: dict[str, list] = {"k": ks, "sizes": sizes}
@@ -271,11 +269,9 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
     with progress(f"clustering {len(table.values):,} objects", quiet=run.is_silent):
         X = _standardized(table.values) if standardize else table.values
         labels = model.fit(X).labels_.reshape(-1, 1)
-    seconds = time.perf_counter() - start
+    run.deliver(data, table, [n_clusters], labels, time.perf_counter() - start, model)
     if run.report:
-        names = {"ids": table.ids, "X": X}
-        report_run(run.report, model, model.ensemble_, labels[:, 0], data, **names)
-    run.deliver(data, table, [n_clusters], labels, seconds, model)
+        report_run(run, data, model, model.ensemble_, labels, ids=table.ids, X=X)
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
@@ -316,12 +312,11 @@ def consensus(labels, n_clusters, noise, **shared) -> None:
     with progress(f"consensus of {size}", quiet=run.is_silent):
         ensemble = Ensemble(table.values, noise=noise)
         found = np.column_stack(model._fit_all(ensemble, n_clusters))
-    seconds = time.perf_counter() - start
+    run.deliver(labels, table, n_clusters, found, time.perf_counter() - start, model)
     if run.report:
         model.set_params(n_clusters=n_clusters[0], noise=noise)
         names = {"ids": table.ids, "names": table.columns}
-        report_run(run.report, model, ensemble, found[:, 0], labels, **names)
-    run.deliver(labels, table, n_clusters, found, seconds, model)
+        report_run(run, labels, model, ensemble, found, **names)
 
 
 @main.command("select-k", short_help="Find how many clusters there are.")

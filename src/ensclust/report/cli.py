@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from ensclust._commands import read_clustering, read_table
 from ensclust._options import names, table_options
+from ensclust._progress import progress
 
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
@@ -53,12 +54,15 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
     """
     from ensclust import Ensemble
     from ensclust.io import read_features, read_labels
-    from ensclust.report.facts import collect
-    from ensclust.report.page import check_report, write_page
+    from ensclust.report.page import check_report
 
-    if truth_column and not truth:
-        msg = "--truth-column names a column of the file in --truth, which is missing."
-        raise click.UsageError(msg)
+    for column, file, option in (
+        (truth_column, truth, "--truth"),
+        (data_columns, data, "--data"),
+    ):
+        if column and not file:
+            msg = f"Columns are named for {option}, but no file. Add {option} FILE."
+            raise click.UsageError(msg)
     check_report(output)
     table = read_table(read_labels, labels, quiet=quiet, **choice)
     n, calm = len(table.values), {"quiet": quiet}
@@ -69,18 +73,16 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
         more |= {"truth": classes.values[:, 0], "class_names": _names(truth, classes)}
     if data:
         more["X"] = read_table(read_features, data, columns=data_columns, **calm).values
-    facts = collect(
+    _write(
+        output,
         Ensemble(table.values),
         found.values[:, 0],
         ids=found.ids if table.ids is None else table.ids,
         names=table.columns,
         title=title or f"{Path(consensus).name}, from {Path(labels).name}",
-        call=_command(),
+        **calm,
         **more,
     )
-    write_page(output, facts)
-    if not quiet:
-        click.echo(f"report written to {output}", err=True)
 
 
 def check_one_report(path: str, ks: list) -> None:
@@ -94,20 +96,27 @@ def check_one_report(path: str, ks: list) -> None:
 
 
 def report_run(
-    path: str,
+    run: Any,
+    source: str,
     model: BaseConsensus,
     ensemble: Ensemble,
     labels: np.ndarray,
-    source: str,
     **more: Any,
 ) -> None:
-    """Write the report of a command that ran a method on a file."""
+    """Write the report of a command that ran a method; labels are (n_objects, 1)."""
+    title = "Standard input" if source == "-" else Path(source).name
+    more = {"model": model, "title": title, **more}
+    _write(run.report, ensemble, labels[:, 0], quiet=run.is_silent, **more)
+
+
+def _write(path: str, ensemble: Ensemble, labels: Any, *, quiet: bool, **more) -> None:
     from ensclust.report.facts import collect
     from ensclust.report.page import write_page
 
-    title = "Standard input" if source == "-" else Path(source).name
-    facts = collect(ensemble, labels, model=model, title=title, call=_command(), **more)
-    write_page(path, facts)
+    with progress(f"report of {ensemble.n_objects:,} objects", quiet=quiet):
+        write_page(path, collect(ensemble, labels, call=_command(), **more))
+    if not quiet:
+        click.echo(f"report written to {path}", err=True)
 
 
 def _names(path: str, table: Any) -> list[str] | None:

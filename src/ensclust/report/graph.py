@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _NODES = 300  # base clusters drawn, the largest
 _EDGES = 3  # strongest edges of each
 _ROUNDS = 120
+_PULL = 0.15  # of the strongest edge, beside the push of two nodes
 _GOLDEN = np.pi * (3 - np.sqrt(5))
 
 
@@ -84,7 +85,7 @@ def _springs(W: np.ndarray, edges: np.ndarray, place: np.ndarray) -> np.ndarray:
     Sums only, no products of matrices, whose last digits depend on threads.
     """
     a, b = edges.T
-    strength = W[a, b][:, None] / W.max(initial=1e-12)
+    strength = _PULL * W[a, b][:, None] / W.max(initial=1e-12)
     length = 2.2 / np.sqrt(len(place))
     for step in np.linspace(0.08, 0.002, _ROUNDS):
         gap = place[:, None] - place[None]

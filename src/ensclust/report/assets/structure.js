@@ -40,14 +40,12 @@ function treeChart() {
   };
   t.merges.forEach(([a, b], j) => {
     at[n + j] = (at[a] + at[b]) / 2;
-    const isInside = j < n - k;
-    owner[n + j] = isInside ? owner[a] : -1;
+    owner[n + j] = j < n - k ? owner[a] : -1;
     const top = height[n + j];
     for (const child of [a, b]) {
-      const part = j < n - k ? owner[child] : owner[child] ?? -1;
-      add(part, [[at[child], height[child]], [at[child], top], [null, null]]);
+      add(owner[child], [[at[child], height[child]], [at[child], top], [null, null]]);
     }
-    add(isInside ? owner[a] : -1, [[at[a], top], [at[b], top], [null, null]]);
+    add(owner[n + j], [[at[a], top], [at[b], top], [null, null]]);
   });
   const traces = [...paths].map(([j, path]) => ({
     type: "scatter", mode: "lines", ...path, hoverinfo: "skip",
@@ -109,7 +107,7 @@ function graphChart() {
   const nodes = {
     type: "scatter", mode: "markers", x: g.x, y: g.y, customdata: g.meta,
     marker: {
-      size: g.size.map((s) => 6 + 16 * Math.sqrt(s / largest)),
+      size: g.size.map((s) => 5 + 11 * Math.sqrt(s / largest)),
       color: g.meta.map(hue), symbol: g.meta.map(symbol), line: { width: 1, color: c.card },
       opacity: g.meta.map((j) => (isFaded(j) ? 0.1 : 0.95)),
     },

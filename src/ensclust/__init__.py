@@ -33,6 +33,7 @@ _HOMES = {
     "DendrogramDisplay": "plotting",
     "SelectKDisplay": "plotting",
     "StabilityDisplay": "plotting",
+    "write_report": "report.page",
 }
 _MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
 

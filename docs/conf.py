@@ -30,6 +30,7 @@ extensions = [
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
 nitpicky = True
+smartquotes = False  # "--json" has two hyphens
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

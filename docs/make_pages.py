@@ -19,6 +19,7 @@ def render() -> dict[Path, str]:
     parts = {
         DOCS / "guide" / "which-method.md": {"methods": methods},
         DOCS / "performance.md": {"speed": speed},
+        DOCS / "reproduction.md": {"reproduction": make_readme.reproduction},
     }
     return {
         path: make_readme.fill(path.name, path.read_text(), part)

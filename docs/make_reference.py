@@ -13,6 +13,7 @@ import ensclust
 from ensclust._methods import METHODS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
     from types import ModuleType
 
@@ -49,7 +50,7 @@ def write(folder: Path) -> None:
     folder.mkdir()
     pages = {name.lower(): page(name, *group) for name, group in groups().items()}
     pages["commands"] = COMMANDS
-    pages["index"] = index(list(pages))
+    pages["index"] = index()
     for name, text in pages.items():
         (folder / f"{name}.rst").write_text(text)
 
@@ -66,8 +67,8 @@ def groups() -> dict[str, tuple[str, str, list[str]]]:
             found["Functions"].append(name)
         else:
             found["Objects"].append(name)
-    rank = [cls.__name__ for cls in METHODS.values()]
-    found["Estimators"].sort(key=lambda name: rank.index(name) if name in rank else -1)
+    rank = {cls.__name__: place for place, cls in enumerate(METHODS.values())}
+    found["Estimators"].sort(key=lambda name: rank.get(name, len(rank)))
     found["Objects"] += RESULTS
     groups = {
         name: (INTRODUCTIONS[name], "ensclust", names)
@@ -102,20 +103,31 @@ def is_top_level(value: object, name: str) -> bool:
 def page(title: str, introduction: str, module: str, names: list[str]) -> str:
     """Return the page of a group."""
     title = title if module == "ensclust" else module
-    listed = "\n".join(f"   {name}" for name in names)
     return (
         f"{title}\n{'=' * len(title)}\n\n"
         f".. currentmodule:: {module}\n\n{introduction}\n\n"
-        f".. autosummary::\n   :toctree: generated\n\n{listed}\n"
+        f".. autosummary::\n   :toctree: generated\n\n{indented(names)}\n"
     )
 
 
-def index(pages: list[str]) -> str:
-    """Return the page that leads to the others."""
-    listed = "\n".join(f"   {name}" for name in pages)
-    return (
-        "Reference\n=========\n\nEvery public name, from its docstring. Sizes are "
-        "written as in the :doc:`glossary </guide/glossary>`: N objects, M base "
-        "clusterings, Nc base clusters in all, F distinct label rows, k consensus "
-        f"clusters.\n\n.. toctree::\n   :maxdepth: 2\n\n{listed}\n"
+def index() -> str:
+    """Return the page that shows all names and leads to the others."""
+    text = (
+        "Reference\n=========\n\nEvery public name, from its docstring, and the "
+        ":doc:`command line <commands>`. Sizes are written as in the :doc:`glossary "
+        "</guide/glossary>`: N objects, M base clusterings, Nc base clusters in all, F "
+        "distinct label rows, k consensus clusters.\n\n.. toctree::\n   :hidden:\n\n"
+        f"{indented([*map(str.lower, groups()), 'commands'])}\n"
     )
+    for name, (_, module, names) in groups().items():
+        title = name if module == "ensclust" else module
+        text += (
+            f"\n{title}\n{'-' * len(title)}\n\n.. currentmodule:: {module}\n\n"
+            f".. autosummary::\n   :nosignatures:\n\n{indented(names)}\n"
+        )
+    return text
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Return the content of a directive."""
+    return "\n".join(f"   {line}" for line in lines)

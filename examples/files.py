@@ -53,19 +53,19 @@ def shell(*args: str) -> None:
     """Run the command line as a user would, and show what it prints."""
     program = "from ensclust.cli import main; main(prog_name='ensclust')"
     command = [sys.executable, "-c", program, *args]
-    shown = subprocess.run(
-        command, cwd=folder.name, check=True, capture_output=True, text=True
-    )
     print("$ ensclust", *args)
+    shown = subprocess.run(
+        command,
+        cwd=folder.name,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     print(shown.stdout)
 
 
-shell("info", "runs.csv")
-
-# %%
-# The labels are those that Python found.
-
-shell("consensus", "runs.csv", "-k", "3", "--seed", "0", "-q", "-o", "consensus.tsv")
+shell("consensus", "runs.csv", "-k", "3", "--seed", "0", "-o", "consensus.tsv")
 again = read_labels(Path(folder.name, "consensus.tsv")).values[:, 0]
 print("the same labels as in Python:", bool((again == found).all()))
 

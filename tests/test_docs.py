@@ -4,7 +4,7 @@ import re
 
 import pytest
 from benchmarks import select_k
-from docs import check_site, make_pages, make_readme, make_reference
+from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import TARGET, render
 
 import ensclust
@@ -130,3 +130,12 @@ def test_a_site_that_loads_from_elsewhere_or_has_dead_links_is_found(tmp_path):
         (tmp_path / "index.html").write_text(text)
         (found,) = check_site.problems(tmp_path)
         assert found.endswith(problem)
+
+
+def test_links_to_results_and_examples_lead_to_pages_in_the_site():
+    source = ["[a](../../benchmarks/results/table2.md) [b](../../examples/files.py)"]
+    make_results.turn_links(None, "guide/page", source)
+    assert source == ["[a](../results/table2.md) [b](../gallery/files.rst)"]
+    source = ["![c](../benchmarks/results/figure.png)"]
+    make_results.turn_links(None, "page", source)
+    assert source == ["![c](results/figure.png)"]

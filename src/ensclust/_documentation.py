@@ -34,6 +34,9 @@ SHARED_PARAMETERS = {
     "max_memory": """max_memory : int, default=2**31
         Bytes that a similarity matrix may take. Above it, average linkage works in
         label space without a matrix.""",
+    "checkpoint": """checkpoint : path or None, default=None
+        File in which linkage in label space keeps its merges, to go on from when the
+        same fit is started again after a stop; deleted in the end.""",
     "linkage": """linkage : "average", "single" or "complete", default="average"
         Similarity of two groups: mean, largest or smallest of their pairs.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)

@@ -91,7 +91,8 @@ def _moving_line(text: str, total: int | None):
 
 @contextmanager
 def _plain_lines(text: str, _total: int | None):
-    start = last = time.monotonic()
+    start = last = begun = time.monotonic()
+    now_of = 0
     stream = sys.stderr
 
     def say(words: str) -> None:
@@ -102,11 +103,13 @@ def _plain_lines(text: str, _total: int | None):
             say(f"{text}: {part}")
 
     def show(done: int, of: int) -> None:
-        nonlocal last
+        nonlocal last, begun, now_of
         now = time.monotonic()
+        if of != now_of:  # the next kind of work
+            begun, now_of = now, of
         if now - last >= INTERVAL and 0 < done < of:
             last = now
-            left = (now - start) * (of - done) / done
+            left = (now - begun) * (of - done) / done
             say(f"{text}: {100 * done // of} %, about {left:.0f} s left")
 
     timer = Timer(PATIENCE, say, [text])

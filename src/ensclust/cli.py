@@ -82,8 +82,9 @@ class _Commands(click.Group):
             warnings.showwarning = lambda message, *_, **__: _say("warning", message)
             try:
                 return super().invoke(ctx)
-            except KeyboardInterrupt:
-                click.echo("ensclust: interrupted", err=True)
+            except KeyboardInterrupt as stop:
+                where = f": {stop}" if stop.args else ""
+                click.echo(f"ensclust: interrupted{where}", err=True)
                 ctx.exit(130)
             except BrokenPipeError:  # "| head" has seen enough: click ends quietly
                 raise

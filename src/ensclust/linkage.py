@@ -9,16 +9,21 @@ label rows in lexicographic order with their numbers of objects as weights.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ensclust import _kernels, _parallel
+from ensclust._progress import tell
 from ensclust._validation import check_choice, gibibytes
+from ensclust.checkpoint import Checkpoint, held_interrupts
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.dendrogram import Dendrogram
 
 if TYPE_CHECKING:
+    import os
+
     from ensclust.coassociation import CoAssociation
 
 LINKAGES = ("average", "single", "complete")
@@ -32,6 +37,7 @@ def link(
     linkage: str = "average",
     *,
     max_memory: int = DEFAULT_MEMORY,
+    checkpoint: str | os.PathLike | None = None,
     n_jobs: int | None = None,
 ) -> Dendrogram:
     """Agglomerate the objects of a co-association.
@@ -47,6 +53,10 @@ def link(
         the plain co-association of so many objects that pair counts need int64.
         Above it, and always with missing labels, average linkage works in label
         space, without a matrix; single and complete linkage raise MemoryError.
+    checkpoint : path or None
+        File that label space keeps the merges in, every few seconds and when it is
+        interrupted. If it exists, the work goes on from there; in the end it is
+        deleted. A matrix, whose linkage takes little longer than making it, has none.
     n_jobs : int or None
         Threads; None is one per core. Never changes the result.
 
@@ -74,10 +84,13 @@ def link(
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
     engine: _Engine
+    journal = None
     if needed <= max_memory and not pooled:
         engine = _Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         engine = _LabelSpace(coassociation, n_jobs)
+        if checkpoint is not None:
+            journal = Checkpoint(checkpoint, engine.inputs)
     else:
         msg = (
             f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "
@@ -85,7 +98,7 @@ def link(
             'max_memory, or use linkage="average", which needs no matrix.'
         )
         raise MemoryError(msg)
-    merged, similarity = _agglomerate(engine, n_leaves)
+    merged, similarity = _agglomerate(engine, n_leaves, journal)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
 
 
@@ -112,33 +125,55 @@ class _Engine(Protocol):
         """Merge pairs of regions."""
 
 
-def _agglomerate(engine: _Engine, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _agglomerate(
+    engine: _Engine, n: int, checkpoint: Checkpoint | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
-    near, best = np.zeros(n, np.int64), np.zeros(n)
-    asked, born = np.full(n, -1), np.zeros(n, np.int64)
-    alive, queued = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    queue = np.empty(_CHAINS, np.int64)
-    merged, similarity = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    state = (near, best, asked, born, alive, merged, similarity)
+    state = {
+        "near": np.zeros(n, np.int64),
+        "best": np.zeros(n),
+        "asked": np.full(n, -1),
+        "born": np.zeros(n, np.int64),
+        "alive": np.ones(n, dtype=bool),
+        "merged": np.empty((n - 1, 2), np.int64),
+        "similarity": np.empty(n - 1),
+    }
+    near, best, asked, born, alive, merged, similarity = state.values()
+    queued, queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
     n_merged = first = 0
-    if n > 1:
+    if checkpoint and checkpoint.restore(state):
+        n_merged = n - int(np.count_nonzero(alive))
+    elif n > 1:
         engine.survey(near, best)
-        n_merged = chain.reciprocal(np.arange(n), *state, n_merged)
+        n_merged = chain.reciprocal(np.arange(n), *state.values(), n_merged)
+    if n_merged:
         engine.join(merged[:n_merged])
-    while n_merged < n - 1:
-        first += int(np.argmax(alive[first:]))
-        length = chain.plan(near, asked, born, alive, queued, queue, first)
-        if length < 1:
-            msg = (
-                f"the nearest-neighbour chains stopped after {n_merged} of {n - 1} "
-                "merges: the similarity is not symmetric. Please report this ensemble."
-            )
-            raise RuntimeError(msg)
-        tips, before = queue[:length], n_merged
-        engine.nearest(tips, near, best)
-        n_merged = chain.reciprocal(tips, *state, n_merged)
-        engine.join(merged[before:n_merged])
+    n_before = n_merged
+    with held_interrupts() if checkpoint else nullcontext(lambda: False) as is_pressed:
+        while n_merged < n - 1:
+            first += int(np.argmax(alive[first:]))
+            length = chain.plan(near, asked, born, alive, queued, queue, first)
+            if length < 1:
+                msg = (
+                    f"the nearest-neighbour chains stopped after {n_merged} of {n - 1} "
+                    "merges: the similarity is not symmetric. Please report this "
+                    "ensemble."
+                )
+                raise RuntimeError(msg)
+            tips, n_known = queue[:length], n_merged
+            engine.nearest(tips, near, best)
+            n_merged = chain.reciprocal(tips, *state.values(), n_merged)
+            engine.join(merged[n_known:n_merged])
+            tell(n_merged - n_before, n - 1 - n_before)
+            if not checkpoint:
+                continue
+            checkpoint.save(state, at_once=is_pressed())
+            if is_pressed():
+                msg = f"the merges so far are in {checkpoint.path}"
+                raise KeyboardInterrupt(msg)
+    if checkpoint:
+        checkpoint.remove()
     return merged, similarity
 
 
@@ -253,6 +288,12 @@ class _LabelSpace:
             self.similarity = np.zeros((0, 0), np.int64)
         self.widest = int(ensemble.cluster_counts.max()) + 1
         self.scratch: list[tuple[np.ndarray, np.ndarray]] = []
+
+    @property
+    def inputs(self) -> tuple[np.ndarray, ...]:
+        """What the merges depend on, before the first of them."""
+        labels = (self.codes, self.start, self.weight, self.size, self.present)
+        return *labels, self.entries, np.array(self.all_pairs)
 
     def survey(self, near, best):
         heaviest = int(self.weight.max())

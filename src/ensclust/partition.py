@@ -352,8 +352,10 @@ def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
-    indicator = np.zeros((len(labels), k))
-    indicator[np.arange(len(labels)), labels] = 1
-    inside = np.einsum("ij,ij->j", indicator, graph @ indicator)
-    total = indicator.T @ degree
-    return float(k - np.divide(inside, total, where=total > 0, out=np.zeros(k)).sum())
+    value = float(k)
+    for part in range(k):
+        members = np.flatnonzero(labels == part)
+        if len(members):
+            inside = graph[np.ix_(members, members)].sum()
+            value -= float(inside / degree[members].sum())
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
@@ -46,6 +47,7 @@ class Agglomeration(BaseConsensus):
         **WEIGHTS,
         "linkage": [StrOptions(set(LINKAGES))],
         "max_memory": [Interval(Integral, 1, None, closed="left")],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -59,6 +61,7 @@ class Agglomeration(BaseConsensus):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        checkpoint=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -74,6 +77,7 @@ class Agglomeration(BaseConsensus):
         self.weights = weights
         self.linkage = linkage
         self.max_memory = max_memory
+        self.checkpoint = checkpoint
 
     def _prepare(self, ensemble: Ensemble) -> None:
         self.coassociation_ = self._coassociation(ensemble)
@@ -81,6 +85,7 @@ class Agglomeration(BaseConsensus):
             self.coassociation_,
             self.linkage,
             max_memory=self.max_memory,
+            checkpoint=self.checkpoint,
             n_jobs=self.n_jobs,
         )
 

@@ -38,6 +38,7 @@ class EAC(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $checkpoint
     $random_state
     $n_jobs
 

@@ -44,6 +44,7 @@ class ECPCSHC(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $checkpoint
     $random_state
     $n_jobs
 
@@ -105,6 +106,7 @@ class ECPCSHC(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        checkpoint=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -117,6 +119,7 @@ class ECPCSHC(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )

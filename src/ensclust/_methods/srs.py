@@ -37,6 +37,7 @@ class SRS(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $checkpoint
     $random_state
     $n_jobs
 
@@ -97,6 +98,7 @@ class SRS(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        checkpoint=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -108,6 +110,7 @@ class SRS(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )

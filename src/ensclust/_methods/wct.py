@@ -36,6 +36,7 @@ class WCT(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $checkpoint
     $random_state
     $n_jobs
 
@@ -97,6 +98,7 @@ class WCT(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        checkpoint=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -109,6 +111,7 @@ class WCT(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )

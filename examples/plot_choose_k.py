@@ -1,6 +1,9 @@
-"""How many clusters? Judge every k from one run, then let an estimator choose.
+"""
+How many clusters?
+==================
 
-Five groups, and 20 k-means runs that know nothing of the number five.
+Judge every number of clusters from one run, then let an estimator choose. The data
+have five groups; the 20 k-means runs know nothing of the number five.
 """
 
 from matplotlib import pyplot as plt
@@ -15,14 +18,21 @@ runs = generate(X, random_state=0)
 print(runs)
 print("clusters per run:", *sorted(runs.cluster_counts))
 
-found = select_k(runs, range(2, 16), random_state=0)
-print(found)  # a star marks what each criterion suggests
-print(repr(found))
+# %%
+# A star marks what each criterion suggests.
 
-# The same choice inside an estimator, from the features.
-model = ECPCSMC(n_clusters="auto", random_state=0).fit(X)
-print(f"ECPCS-MC with auto: {model.n_clusters_} clusters, ", end="")
-print(f"ARI with the truth {ari(model.labels_, truth):.2f}")
+found = select_k(runs, range(2, 16), random_state=0)
+print(found)
+
+# %%
+# The criteria look at different things, so look at more than one.
 
 SelectKDisplay.from_selection(found)
 plt.show()
+
+# %%
+# The same choice inside an estimator, from the features.
+
+model = ECPCSMC(n_clusters="auto", random_state=0).fit(X)
+print(f"ECPCS-MC with auto: {model.n_clusters_} clusters, ", end="")
+print(f"ARI with the truth {ari(model.labels_, truth):.2f}")

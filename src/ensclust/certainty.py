@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Certainty:
-    """How far the base clusterings support a clustering; made by :meth:`of`.
+    """How far the base clusterings support a clustering; made by :meth:`Certainty.of`.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ _OF_ALL_K = ("lifetime", "eigengap")  # the others judge one clustering at a tim
 
 @dataclass(frozen=True, repr=False)
 class KSelection:
-    """What :func:`select_k` found: criteria for each k, and the k they suggest.
+    """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ def select_k(
       clusters, as normalised cut sees it; largest. Does not depend on the method.
 
     Three of them grow while the consensus is coarser than its inputs, whatever the
-    data, hence the knee, see :func:`ensclust.criteria.suggest`; the largest k of the
+    data, hence the knee, see ``ensclust.criteria.suggest``; the largest k of the
     range is never one. With n objects judged, F of them distinct, per k: time n M for
     "anmi", F M k for "silhouette", R^2 M / 2 for "cdf_area" and "pac" together, where
     R <= F is the number of distinct rows of reduced labels. "eigengap" takes

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-quick clean
+.PHONY: demo test lint docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
@@ -14,6 +14,10 @@ lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/docs
+	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet docs docs/_build/html
+	$(BIN)/python -m docs.check_site docs/_build/html
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
@@ -34,4 +38,4 @@ bench-quick: .venv/bench
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build docs/gallery docs/reference docs/results

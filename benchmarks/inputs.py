@@ -24,7 +24,7 @@ BLOCK = 20_000  # objects that are fitted, or looked at, at a time
 
 
 def labels(kind: str, **spec) -> np.ndarray:
-    """Return an (N, M) int32 label matrix; KINDS says which there are."""
+    """Return an (N, M) label matrix; KINDS says which there are."""
     folder = Path(os.environ.get(CACHE, tempfile.gettempdir()))
     parts = [f"{key}{value}" for key, value in sorted(spec.items())]
     path = folder / ("-".join(["ensclust-bench", kind, *parts]) + ".npy")
@@ -53,9 +53,10 @@ def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
     generator = EnsembleGenerator(m, base_k=(lo, hi), random_state=0).fit(X[:BLOCK])
     if n <= BLOCK:
         return generator.ensemble_.labels
-    return np.concatenate(
-        [generator.transform(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
-    )
+    labels = np.empty((n, m), np.int32)
+    for i in range(0, n, BLOCK):
+        labels[i : i + BLOCK] = generator.transform(X[i : i + BLOCK])
+    return labels
 
 
 def distinct(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
@@ -95,12 +96,25 @@ def wine() -> np.ndarray:
     return generate(X, 20, base_k=(3, 13), random_state=0).labels
 
 
-KINDS = {"kmeans": kmeans, "distinct": distinct, "nearest": nearest, "wine": wine}
+def as_bytes(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
+    """Return :func:`kmeans` as bytes, which labels of many objects are best kept as."""
+    return kmeans(n, m, lo, hi).astype(np.uint8)
+
+
+KINDS = {
+    "kmeans": kmeans,
+    "distinct": distinct,
+    "nearest": nearest,
+    "wine": wine,
+    "bytes": as_bytes,
+}
 
 
 def make(kind: str, spec: dict, path: Path) -> None:
     """Write a label matrix, whole or not at all."""
-    matrix = KINDS[kind](**spec).astype(np.int32)
+    matrix = KINDS[kind](**spec)
+    if matrix.dtype != np.uint8:
+        matrix = matrix.astype(np.int32)
     scratch = path.with_name(f"{path.stem}-{os.getpid()}.npy")
     np.save(scratch, matrix)
     scratch.replace(path)

@@ -17,6 +17,10 @@ SIZES = {
         "sweep_f": (2_500, 5_000, 10_000),
         "sweep_m": (5, 10, 20, 40),
         "sweep_t": (2, 8, 32, 128),
+        "crowds": (1_000_000, 10_000_000),
+        "linked": (20_000, 100_000),
+        "wide_m": 100,
+        "peers": 5_000,
     },
     "quick": {
         "without": ("methods-few", "against"),
@@ -30,6 +34,10 @@ SIZES = {
         "sweep_f": (),
         "sweep_m": (),
         "sweep_t": (),
+        "crowds": (50_000, 500_000),
+        "linked": (1_000, 5_000),
+        "wide_m": 40,
+        "peers": 1_000,
     },
     "tiny": {
         "without": (),
@@ -43,6 +51,10 @@ SIZES = {
         "sweep_f": (50,),
         "sweep_m": (3, 4),
         "sweep_t": (2, 4),
+        "crowds": (300, 3_000),
+        "linked": (100, 200),
+        "wide_m": 6,
+        "peers": 100,
     },
 }
 
@@ -117,8 +129,11 @@ class Measurement:
 
 def measurements(size: str = "full") -> list[Measurement]:
     """Return the table at a size of SIZES."""
+    from benchmarks.large import large  # which imports what is defined here
+
     sizes = SIZES[size]
     whole = [*engines(sizes), *end_to_end(sizes), *methods(sizes), *sweeps(sizes)]
+    whole += large(sizes)
     return [m for m in whole if not m.name.startswith(sizes["without"])]
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import inputs, literal
+from benchmarks import inputs, literal, rivals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FEW = {"n": 200, "m": 2, "lo": 3, "hi": 4}
 SMALL = {"kind": "nearest", "spec": {"n": 400, "m": 4, "lo": 5, "hi": 12}}
 IMPORT = (
     "import sys, time; begin = time.perf_counter(); {statement}; "
@@ -127,6 +128,37 @@ def _with_starts(method, **options):
     return {"method": method, **options}
 
 
+def counts_and_votes(labels, _):
+    """Do what in ECPCS-MC depends on the number of objects."""
+    from ensclust import Ensemble, voting
+
+    ensemble = Ensemble(labels)
+    overlap = ensemble.intersections()
+    meta_labels = np.arange(len(overlap)) % 26
+    return voting.vote(ensemble, meta_labels, seed=0)
+
+
+def generate(X, options):
+    from ensclust import generate
+
+    base_k = options["lo"], options["hi"]
+    return generate(
+        X,
+        options["m"],
+        base_k=base_k,
+        algorithm=options["algorithm"],
+        random_state=0,
+    )
+
+
+def resampling(X, options):
+    from ensclust import EAC, generate
+
+    k, m = options["k"], options["m"]
+    runs = generate(X, m, base_k=k, max_samples=0.8, random_state=0)
+    return EAC(k, base="precomputed").fit_predict(runs.labels)
+
+
 def fresh_import(statement):
     code = IMPORT.format(statement=statement)
     command = [sys.executable, "-c", code]
@@ -172,6 +204,20 @@ WORKS = {
         lambda statement: (statement,),
         fresh_import,
         {"statement": "pass"},
+        is_self_timed=True,
+    ),
+    "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
+    "generate": Work(rivals.features_of, generate, FEW),
+    "scikit-learn loop": Work(rivals.features_of, rivals.loop, FEW),
+    "agglomerative": Work(
+        labels_of, rivals.agglomerative, {**SMALL, "k": 4}, n_clusters
+    ),
+    "resampling": Work(rivals.features_of, resampling, FEW, n_clusters),
+    "consensusclustering": Work(rivals.features_of, rivals.resampled, FEW, n_clusters),
+    "command": Work(
+        lambda **options: (options,),
+        lambda options: rivals.command(**options),
+        {"rows": 20, "is_compiled": False},
         is_self_timed=True,
     ),
     "product": Work(square_of, np.matmul, {"size": 64}),

@@ -8,8 +8,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks import report, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "README.md"
@@ -20,13 +24,16 @@ COLUMNS = ("nmi true-k", "nmi best-k", "ari true-k", "ari best-k")
 
 def render(text: str) -> str:
     """Return the README with its parts brought up to date."""
-    for name, make in {"reproduction": reproduction, "speed": speed}.items():
+    return fill(TARGET.name, text, {"reproduction": reproduction, "speed": speed})
+
+
+def fill(page: str, text: str, parts: dict[str, Callable[[], str]]) -> str:
+    """Return a page with the given parts made anew."""
+    for name, make in parts.items():
         part = rf"(<!-- {name}: generated -->\n).*?(<!-- end -->)"
         text, found = re.subn(part, rf"\g<1>{make()}\g<2>", text, flags=re.DOTALL)
         if not found:
-            msg = (
-                f"{TARGET.name} has no part <!-- {name}: generated --> ... <!-- end -->"
-            )
+            msg = f"{page} has no part <!-- {name}: generated --> ... <!-- end -->"
             raise ValueError(msg)
     return text
 

@@ -1,10 +1,15 @@
-"""How sure is a consensus: of each object, of each cluster, of each input.
+"""
+How sure is it?
+===============
 
-Twenty k-means runs on handwritten digits, and two clusterings that somebody mixed up.
+Of each object, of each cluster and of each input. Twenty k-means runs on handwritten
+digits, and two clusterings that somebody mixed up.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 from ensclust import ECPCSMC, Ensemble, agreement_weights, consensus, generate
 from ensclust.metrics import nmi
@@ -19,27 +24,52 @@ model = ECPCSMC(10, base="precomputed", random_state=0).fit(ensemble)
 sure = model.certainty()
 print(sure)
 
-print("\nInputs that agree least with the consensus: 20 and 21 are the mixed-up ones")
+# %%
+# Inputs that agree least with the consensus: 20 and 21 are the mixed-up ones.
+
 print(sure.clusterings().sort_values("nmi").head(3).round(2))
 
-print("\nClusters, the least sure first")
+# %%
+# Clusters, the least sure first.
+
 print(sure.clusters().sort_values("cluster_consensus").head(3).round(2))
 
-print("\nObjects that are torn between two clusters")
+# %%
+# Objects that are torn between two clusters: their margin is small.
+
 print(sure.objects().sort_values("margin").head(3).round(2))
 
+# %%
+# On a map of the digits, doubt lies between the groups.
+
+place = PCA(2, random_state=0).fit_transform(X)
+fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+axes[0].scatter(*place.T, c=model.labels_, s=6, cmap="tab10")
+axes[0].set_title("consensus clusters")
+dots = axes[1].scatter(*place.T, c=sure.margin, s=6, cmap="viridis")
+axes[1].set_title("margin: dark is doubtful")
+fig.colorbar(dots)
+for ax in axes:
+    ax.set(xticks=[], yticks=[])
+plt.show()
+
+# %%
 # The least sure tenth of the objects holds more than its share of the errors.
+
 majority = np.array([np.bincount(y[model.labels_ == j]).argmax() for j in range(10)])
 wrong = majority[model.labels_] != y
 doubtful = sure.margin < np.quantile(sure.margin, 0.1)
-print(f"\nErrors: {wrong.mean():.0%} of all digits,", end=" ")
+print(f"Errors: {wrong.mean():.0%} of all digits,", end=" ")
 print(f"{wrong[doubtful].mean():.0%} of the least sure tenth")
 
 shares = model.memberships()
 print(f"Soft memberships: {shares.shape}, rows sum to {shares.sum(axis=1).mean():.0f}")
 
+# %%
+# Weights trust an input as far as the others confirm it.
+
 weights = agreement_weights(ensemble)
-print(f"\nWeights by agreement: inputs {weights[:20].mean():.2f}", end=", ")
+print(f"Weights by agreement: inputs {weights[:20].mean():.2f}", end=", ")
 print(f"mixed-up ones {weights[20:].mean():.2f}")
 weighted = consensus(ensemble, 10, weights=weights, random_state=0)
 print(f"NMI with the digits: {nmi(model.labels_, y):.3f} unweighted", end=", ")

@@ -1,12 +1,16 @@
-"""Noise and missing labels: what HDBSCAN leaves out, and what nobody measured.
+"""
+Noise and missing labels
+========================
 
-A negative label is noise, NaN or None is missing. By default both mean "not clustered
-here": the object takes no part in that clustering. With noise="own-cluster" the noise
-of a clustering is one more cluster of it, while NaN and None stay missing.
+What HDBSCAN leaves out, and what nobody measured. A negative label is noise, NaN or
+None is missing. By default both mean "not clustered here": the object takes no part in
+that clustering. With ``noise="own-cluster"`` the noise of a clustering is one more
+cluster of it, while NaN and None stay missing.
 """
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs
@@ -21,17 +25,35 @@ base = [HDBSCAN(min_cluster_size=size, copy=True) for size in (10, 15, 20, 30)]
 runs = generate(X, len(base), base=base)
 print("noise per run:", (runs.labels < 0).sum(axis=0).tolist())
 
+# %%
 # Left out: an object that some runs cluster gets a label, one that none does gets -1.
+# Labels, and how many objects have them:
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # "... objects are in no base clustering"
     left_out = consensus(runs, 3, method="ecpcs-hc")
-print("left out:    ", np.unique(left_out, return_counts=True))
+print(*np.unique(left_out, return_counts=True))
 
+# %%
 # A cluster of its own: what most runs call noise becomes a consensus cluster.
-model = ECPCSHC(4, len(base), base=base, noise="own-cluster").fit(X)
-print("own cluster: ", np.unique(model.labels_, return_counts=True))
 
+model = ECPCSHC(4, len(base), base=base, noise="own-cluster").fit(X)
+print(*np.unique(model.labels_, return_counts=True))
+
+# %%
+# Grey: the label is -1.
+
+fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+results = {"left out": left_out, "own cluster": model.labels_}
+for ax, (title, labels) in zip(axes, results.items(), strict=True):
+    ax.scatter(*X[labels < 0].T, c="lightgrey", s=12)
+    ax.scatter(*X[labels >= 0].T, c=labels[labels >= 0], s=12, cmap="tab10", vmax=9)
+    ax.set(title=title, xticks=[], yticks=[])
+plt.show()
+
+# %%
 # Labels of your own: -1 is noise, NaN says that the third run never saw the object.
+
 labels = np.array([[0, 0, 0], [0, 0, np.nan], [1, 1, 1], [1, 1, np.nan], [-1, -1, -1]])
 print(Ensemble(labels).labels.tolist())
 print(Ensemble(labels, noise="own-cluster").labels.tolist())

@@ -1,14 +1,25 @@
+import ast
 import json
+import re
 
 import pytest
 from benchmarks import select_k
-from docs import make_readme
+from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import TARGET, render
 
-from conftest import ROOT
+import ensclust
+from conftest import ROOT, pages
 from ensclust._methods import METHODS
 from ensclust.criteria import CRITERIA
 from ensclust.selection import DEFAULT_CRITERION
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SOURCES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")),
+    *pages(),
+]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
 def test_the_page_of_methods_is_what_the_table_gives():
@@ -45,3 +56,82 @@ def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():
     rows = [row for row in measured() if row["kind"] == "blind"]
     best = select_k.table(rows).splitlines()[2]
     assert best.startswith(f"| **{DEFAULT_CRITERION}** |")
+
+
+def test_the_pages_show_the_figures_of_the_results():
+    for path, text in make_pages.render().items():
+        assert path.read_text() == text, "run: python -m docs.make_pages"
+
+
+def test_the_reference_has_every_public_name(tmp_path):
+    make_reference.write(tmp_path / "reference")
+    listed = "\n".join(path.read_text() for path in tmp_path.rglob("*.rst"))
+    for name in ensclust._HOMES:
+        assert f"\n   {name}\n" in listed, name
+    for module in ensclust._MODULES:
+        names = make_reference.public(getattr(ensclust, module))
+        assert names
+        for name in names:
+            assert f"\n   {name}\n" in listed, name
+    assert ".. currentmodule:: ensclust.scverse\n" in listed
+
+
+def test_the_reference_of_the_command_line_is_made_from_the_commands(tmp_path):
+    make_reference.write(tmp_path / "reference")
+    commands = (tmp_path / "reference" / "commands.rst").read_text()
+    assert ".. click:: ensclust.cli:main" in commands
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_has_a_title_for_the_gallery(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text()), clean=True)
+    title, rule, blank = docstring.splitlines()[:3]
+    assert rule == "=" * len(title)
+    assert not blank
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_relative_link_leads_to_a_file_and_a_heading(path):
+    for target in LINK.findall(CODE.sub("", path.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        assert file.exists(), f"{path.name}: {target}"
+        if anchor:
+            assert anchor in anchors(file), f"{path.name}: {target}"
+
+
+def anchors(path):
+    """Return the anchors that GitHub and the site give to the headings of a page."""
+    titles = re.findall(r"^#+ (.+)$", CODE.sub("", path.read_text()), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", title.lower()) for title in titles]
+    return {title.replace(" ", "-") for title in plain}
+
+
+def test_a_site_that_loads_from_elsewhere_or_has_dead_links_is_found(tmp_path):
+    (tmp_path / "other.html").write_text('<h1 id="here">x</h1>')
+    good = '<a href="other.html#here">x</a><a href="https://x.org">x</a>'
+    (tmp_path / "index.html").write_text(good)
+    assert check_site.problems(tmp_path) == []
+    bad = {
+        '<script src="https://x.org/a.js"></script>': "loads https://x.org/a.js",
+        '<link rel="stylesheet" href="//x.org/a.css">': "loads //x.org/a.css",
+        "<style>@import 'https://x.org/f'</style>": "loads https://x.org/f",
+        '<a href="gone.html">x</a>': "gone.html is not there",
+        '<a href="other.html#gone">x</a>': "other.html#gone is not there",
+        '<img src="gone.png">': "gone.png is not there",
+    }
+    for text, problem in bad.items():
+        (tmp_path / "index.html").write_text(text)
+        (found,) = check_site.problems(tmp_path)
+        assert found.endswith(problem)
+
+
+def test_links_to_results_and_examples_lead_to_pages_in_the_site():
+    source = ["[a](../../benchmarks/results/table2.md) [b](../../examples/files.py)"]
+    make_results.turn_links(None, "guide/page", source)
+    assert source == ["[a](../results/table2.md) [b](../gallery/files.rst)"]
+    source = ["![c](../benchmarks/results/figure.png)"]
+    make_results.turn_links(None, "page", source)
+    assert source == ["![c](results/figure.png)"]

@@ -70,3 +70,37 @@ def test_renumbering_the_nodes_gives_the_same_parts():
     one = partition.ncut(Z, 6, random_state=1)
     other = partition.ncut(Z[np.ix_(order, order)], 6, random_state=1)
     assert ari(one[order], other) == 1.0
+
+
+def blocks(n_blocks, size, seed):
+    """Return a graph of equal components: every eigenvalue occurs once for each."""
+    block = np.random.default_rng(seed).random((size, size))
+    return np.kron(np.eye(n_blocks), block + block.T)
+
+
+@pytest.mark.parametrize(
+    "W",
+    [
+        similarity.propagate(similarity.jaccard(random_ensemble(400, 20, 8, seed=5))),
+        blocks(3, 60, 0),
+        blocks(12, 15, 1),
+    ],
+    ids=["ensemble", "3 components", "12 components"],
+)
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_iteration_finds_the_eigenvectors_of_large_graphs(monkeypatch, W, k):
+    graph, degree = partition.regularised(W)
+    usual, vectors = partition.ncut_embedding(graph, degree, k)
+    one = partition.ncut(W, k, random_state=0)
+    monkeypatch.setattr(partition, "_LARGE", 0)
+    eigenvalues, found = partition.ncut_embedding(graph, degree, k)
+    assert np.allclose(eigenvalues, usual, atol=1e-10)
+    if len(set(usual.round(8))) == k:  # else the vectors are not unique
+        assert np.allclose(np.abs(found), np.abs(vectors), atol=1e-6)
+        assert ari(partition.ncut(W, k, random_state=0), one) == 1.0
+
+
+def test_many_parts_of_a_large_graph_are_not_found_by_iteration(monkeypatch):
+    monkeypatch.setattr(partition, "_LARGE", 0)
+    Z = similarity.propagate(similarity.jaccard(random_ensemble(200, 10, 5, seed=6)))
+    assert len(set(partition.ncut(Z, 40, random_state=0))) > 20

@@ -32,6 +32,16 @@ def test_closed_form_and_doubling_are_the_literal_sum(steps):
     assert np.allclose(closed, expected, atol=1e-12)
 
 
+@given(ensembles(), st.sampled_from([1, 2, 3, 7, 8, 20, 32]))
+def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
+    W = reference.jaccard(ens)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarity, "_LARGE", 0)
+        Z = similarity.propagate(W, steps)
+    assert Z.dtype == np.float64
+    assert np.allclose(Z, reference.propagate(W, steps), atol=1e-5)
+
+
 def test_degrees_of_very_different_size_keep_their_digits():
     W = np.array([[0, 1e-12, 0], [1e-12, 0, 1.0], [0, 1.0, 0]])
     assert np.allclose(

@@ -28,6 +28,12 @@ _HOMES = {
     "SEC": "_methods.sec",
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
+    "ClusterGraphDisplay": "plotting",
+    "ConsensusMatrixDisplay": "plotting",
+    "DendrogramDisplay": "plotting",
+    "SelectKDisplay": "plotting",
+    "StabilityDisplay": "plotting",
+    "write_report": "report.page",
 }
 _MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
 

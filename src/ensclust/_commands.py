@@ -33,6 +33,27 @@ def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> An
         return reader(path, **choice)
 
 
+def read_clustering(
+    path: str, column: str | None, option: str, n_objects: int, *, quiet: bool
+) -> Any:
+    """Read one column of labels, named or the only one, of as many objects."""
+    from ensclust.io import read_labels
+
+    columns = None if column is None else [column]
+    table = read_table(read_labels, path, quiet=quiet, columns=columns)
+    if table.values.shape[1] != 1:
+        shown = ", ".join(table.columns)
+        msg = f"{path} has columns {shown}. Say which with {option}."
+        raise click.UsageError(msg)
+    if len(table.values) != n_objects:
+        msg = (
+            f"{path} has {len(table.values):,} rows for {n_objects:,} objects. Give "
+            "one row per object, in the same order."
+        )
+        raise click.UsageError(msg)
+    return table
+
+
 @click.command(short_help="See several methods side by side.")
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
@@ -113,18 +134,13 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
 
     is_silent = quiet or as_json
     table = read_table(read_labels, labels, quiet=is_silent, **choice)
-    column = None if cluster_column is None else [cluster_column]
-    judged = read_table(read_labels, consensus, quiet=is_silent, columns=column)
-    if judged.values.shape[1] != 1:
-        names = ", ".join(judged.columns)
-        msg = f"{consensus} has columns {names}. Say which with --cluster-column."
-        raise click.UsageError(msg)
-    if len(judged.values) != len(table.values):
-        msg = (
-            f"{consensus} has {len(judged.values):,} rows, {labels} has "
-            f"{len(table.values):,}. Give one row per object in both."
-        )
-        raise click.UsageError(msg)
+    judged = read_clustering(
+        consensus,
+        cluster_column,
+        "--cluster-column",
+        len(table.values),
+        quiet=is_silent,
+    )
     found = Certainty.of(
         Ensemble(table.values), judged.values[:, 0], names=list(table.columns)
     )
@@ -147,3 +163,28 @@ def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
 
     facts = read_table(describe, file, quiet=as_json, content=content, **choice)
     click.echo(json.dumps(facts) if as_json else as_text(facts))
+
+
+@click.command(short_help="Compare the methods on handwritten digits.")
+@click.option("-o", "--output", default="ensclust-demo-labels.csv", show_default=True,
+              metavar="FILE", help="File for the labels.")  # fmt: skip
+@json_option
+def demo(output: str, *, as_json: bool) -> None:
+    """Compare k-means with every consensus method on handwritten digits."""
+    from ensclust._demo import as_text, run_demo
+    from ensclust.io import check_output, write_labels
+
+    if output == "-":
+        msg = "-o - is not possible here: the table goes to stdout. Name a file."
+        raise click.UsageError(msg)
+    check_output(output)
+    labels, scores = run_demo(quiet=as_json)
+
+    import numpy as np
+
+    write_labels(output, np.column_stack(list(labels.values())), names=list(labels))
+    if as_json:
+        facts = {"dataset": "digits", "scores": scores, "output": output}
+        click.echo(json.dumps(facts))
+    else:
+        click.echo(f"{as_text(scores)} Labels written to {output}")

@@ -31,6 +31,12 @@ output_option = click.option(
     metavar="FILE",
     help=_OUTPUT,
 )
+report_option = click.option(
+    "--report",
+    type=click.Path(),
+    metavar="FILE",
+    help="HTML page with charts of the result, for any browser, offline.",
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout."
 )

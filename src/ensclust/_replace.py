@@ -42,10 +42,26 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
+def check_writable(path: str | os.PathLike) -> None:
+    """Raise now what would stop a file from being written to ``path`` later."""
+    given, path = os.fspath(path), Path(path)
+    if given.endswith(os.sep) or path.is_dir():
+        msg = f"{given} is a directory; the output must be a file."
+        raise IsADirectoryError(msg)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        msg = f"{path} cannot be written: there is no directory {path.parent}."
+        raise FileNotFoundError(msg)
+    for place in [path] if is_device(path) else [folder, path]:
+        if place.exists() and not os.access(place, os.W_OK):
+            msg = f"{path} cannot be written: no permission to write to {place}."
+            raise PermissionError(msg)
+
+
 def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
     """Raise where an output would replace the file that is read."""
     if source is None or not path.exists() or not Path(source).exists():
         return
     if path.samefile(source) and not is_device(path):
-        msg = f"{path} is the input. Name another file for the labels."
+        msg = f"{path} is the input. Name another file for the output."
         raise ValueError(msg)

@@ -190,6 +190,18 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "labels_")
         return Certainty.of(self.ensemble_, self.labels_, weights=self.weights_)
 
+    def report(self, path, X=None, **more) -> None:
+        """Write what was found as one HTML file that opens in a browser, offline.
+
+        ``X``, the features, gives the map of the objects its axes; without it they come
+        from the base clusterings. ``truth``, ``ids``, ``names``, ``selection`` and
+        ``title`` are as in :func:`ensclust.write_report`, and so are time and memory.
+        """
+        from ensclust.report.page import report_model  # noqa: PLC0415  stands above this
+
+        check_is_fitted(self, "labels_")
+        report_model(path, self, X, **more)
+
     def _encode(self, X) -> Ensemble:
         """Return the base clusters of other objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "labels_")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ensclust import __version__
-from ensclust._commands import certainty, compare, info, read_table
+from ensclust._commands import certainty, compare, demo, info, read_table
 from ensclust._options import (
     IntegerRange,
     base_k,
@@ -23,11 +23,13 @@ from ensclust._options import (
     k_range,
     one_k,
     output_option,
+    report_option,
     run_options,
     several_k,
 )
 from ensclust._progress import progress
 from ensclust.bench.cli import datasets, reproduce
+from ensclust.report.cli import TYPED, check_one_report, report, report_run
 
 # Commands import what is heavy when they run, so that --help answers at once.
 # ruff: noqa: PLC0415
@@ -75,6 +77,11 @@ class _Commands(click.Group):
             status = 130
         sys.exit(status)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for reports to repeat."""
+        ctx.meta[TYPED] = list(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its errors and warnings become one line each."""
         with warnings.catch_warnings():
@@ -109,6 +116,7 @@ class _Run:
     as_json: bool
     quiet: bool
     output: str = "-"
+    report: str | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -122,6 +130,8 @@ class _Run:
         from ensclust.io import check_output
 
         check_output(self.output, source=source)
+        if self.report:
+            check_one_report(self.report, ks)
         settings = {"random_state": self.seed, "n_jobs": self.n_jobs}
         model = make(self.method, **settings)
         own = sorted(model.get_params().keys() - BaseConsensus().get_params().keys())
@@ -239,6 +249,7 @@ def main(ctx: click.Context, *, debug: bool) -> None:
               show_default=_BASE_K_DEFAULT)  # fmt: skip
 @click.option("--standardize", is_flag=True, help=_STANDARDIZE)
 @output_option
+@report_option
 @run_options("ecpcs-mc")
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
@@ -260,6 +271,8 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
         X = _standardized(table.values) if standardize else table.values
         labels = model.fit(X).labels_.reshape(-1, 1)
     run.deliver(data, table, [n_clusters], labels, time.perf_counter() - start, model)
+    if run.report:
+        report_run(run, data, model, model.ensemble_, labels, ids=table.ids, X=X)
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
@@ -275,6 +288,7 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 @click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
               default="missing", show_default=True, help=_NOISE)  # fmt: skip
 @output_option
+@report_option
 @run_options("ecpcs-mc")
 def consensus(labels, n_clusters, noise, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
@@ -297,9 +311,13 @@ def consensus(labels, n_clusters, noise, **shared) -> None:
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
-        columns = model._fit_all(Ensemble(table.values, noise=noise), n_clusters)
-    found = np.column_stack(columns)
+        ensemble = Ensemble(table.values, noise=noise)
+        found = np.column_stack(model._fit_all(ensemble, n_clusters))
     run.deliver(labels, table, n_clusters, found, time.perf_counter() - start, model)
+    if run.report:
+        model.set_params(n_clusters=n_clusters[0], noise=noise)
+        names = {"ids": table.ids, "names": table.columns}
+        report_run(run, labels, model, ensemble, found, **names)
 
 
 @main.command("select-k", short_help="Find how many clusters there are.")
@@ -359,32 +377,7 @@ def methods(*, as_json: bool) -> None:
     )
 
 
-@main.command(short_help="Compare the methods on handwritten digits.")
-@click.option("-o", "--output", default="ensclust-demo-labels.csv", show_default=True,
-              metavar="FILE", help="File for the labels.")  # fmt: skip
-@json_option
-def demo(output: str, *, as_json: bool) -> None:
-    """Compare k-means with every consensus method on handwritten digits."""
-    from ensclust._demo import as_text, run_demo
-    from ensclust.io import check_output, write_labels
-
-    if output == "-":
-        msg = "-o - is not possible here: the table goes to stdout. Name a file."
-        raise click.UsageError(msg)
-    check_output(output)
-    labels, scores = run_demo(quiet=as_json)
-
-    import numpy as np
-
-    write_labels(output, np.column_stack(list(labels.values())), names=list(labels))
-    if as_json:
-        facts = {"dataset": "digits", "scores": scores, "output": output}
-        click.echo(json.dumps(facts))
-    else:
-        click.echo(f"{as_text(scores)} Labels written to {output}")
-
-
-for command in (compare, certainty, info, reproduce, datasets):
+for command in (compare, certainty, report, info, demo, reproduce, datasets):
     main.add_command(command)
 
 

@@ -22,7 +22,7 @@ from ensclust import _h5ad, _sources
 from ensclust._cells import Features, Labels
 from ensclust._delimited import STDIN, counts_columns, is_header, read_records
 from ensclust._progress import tell
-from ensclust._replace import is_device, refuse_input, replacing
+from ensclust._replace import check_writable, refuse_input, replacing
 from ensclust._validation import import_optional, warn
 
 if TYPE_CHECKING:
@@ -177,17 +177,7 @@ def check_output(
     if suffix == ".h5ad":
         _check_copy(path, source)
     refuse_input(path, source)
-    if given.endswith(os.sep) or path.is_dir():
-        msg = f"{given} is a directory; the output must be a file."
-        raise IsADirectoryError(msg)
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        msg = f"{path} cannot be written: there is no directory {path.parent}."
-        raise FileNotFoundError(msg)
-    for place in [path] if is_device(path) else [folder, path]:
-        if place.exists() and not os.access(place, os.W_OK):
-            msg = f"{path} cannot be written: no permission to write to {place}."
-            raise PermissionError(msg)
+    check_writable(given)
 
 
 def write_labels(

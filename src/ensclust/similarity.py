@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
 _MAX_DOUBLED = 32  # more steps are summed faster in closed form
+_LARGE = 4000  # nodes from which float32 saves half the time, with errors of 1e-6
 
 
 def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
@@ -82,10 +83,10 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
     -----
     The trajectory of a node is its row of P, P^2, ..., P^t side by side. Their Gram
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
-    products of n x n matrices for t = 20 instead of 40; beyond 32 steps in closed form
-    from one eigendecomposition, about as long whatever t is. Doubling is kept
-    where degrees differ by more than eight orders of magnitude, since it loses no
-    digits. Memory about six such matrices.
+    products of n x n matrices for t = 20, not 40; beyond 32 steps in closed form from
+    an eigendecomposition, whatever t is, unless degrees differ by more than eight
+    orders of magnitude. Memory about nine such matrices, float32 above 4,000 nodes and
+    up to 32 steps, where Z is right to about 1e-6.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]
     if not linked.all():
         W, degree = W[np.ix_(linked, linked)], degree[linked]
     for gram in _grams(W, degree, steps):
-        cosine = _cosine(gram)
+        cosine = _cosine(gram.astype(np.float64, copy=False))
         if linked.all():
             yield cosine
         else:
@@ -315,6 +316,8 @@ def _grams(
     is_uneven = len(W) and degree.max() > _MAX_DEGREE_RATIO * degree.min()
     is_closed = not is_uneven and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)
     spectrum = _spectrum(W, degree) if is_closed and len(W) else None
+    if len(W) > _LARGE and not (is_uneven or is_closed):
+        W, degree = W.astype(np.float32), degree.astype(np.float32)
     for length in steps:
         if spectrum is None:
             yield _gram_by_doubling(W, degree, length)
@@ -378,9 +381,7 @@ def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarr
             total = _square(A * root) + _symmetric_product(A @ total, A)
         if place < len(bits):
             power = _square(power) @ A if bit == "1" else _square(power)
-    total /= root[:, None]
-    total /= root
-    return total
+    return total / root[:, None] / root
 
 
 def _square(A: np.ndarray) -> np.ndarray:

@@ -1,11 +1,15 @@
-"""How many clusters? Judge every k from one run, then let an estimator choose.
+"""
+How many clusters?
+==================
 
-Five groups, and 20 k-means runs that know nothing of the number five.
+Judge every number of clusters from one run, then let an estimator choose. The data
+have five groups; the 20 k-means runs know nothing of the number five.
 """
 
+from matplotlib import pyplot as plt
 from sklearn.datasets import make_blobs
 
-from ensclust import ECPCSMC, generate, select_k
+from ensclust import ECPCSMC, SelectKDisplay, generate, select_k
 from ensclust.metrics import ari
 
 X, truth = make_blobs(600, centers=5, cluster_std=0.6, random_state=0)
@@ -14,19 +18,21 @@ runs = generate(X, random_state=0)
 print(runs)
 print("clusters per run:", *sorted(runs.cluster_counts))
 
-found = select_k(runs, range(2, 16), random_state=0)
-print(found)  # a star marks what each criterion suggests
-print(repr(found))
+# %%
+# A star marks what each criterion suggests.
 
+found = select_k(runs, range(2, 16), random_state=0)
+print(found)
+
+# %%
+# The criteria look at different things, so look at more than one.
+
+SelectKDisplay.from_selection(found)
+plt.show()
+
+# %%
 # The same choice inside an estimator, from the features.
+
 model = ECPCSMC(n_clusters="auto", random_state=0).fit(X)
 print(f"ECPCS-MC with auto: {model.n_clusters_} clusters, ", end="")
 print(f"ARI with the truth {ari(model.labels_, truth):.2f}")
-
-try:
-    figure = found.plot()[0].figure
-except ImportError as error:
-    print(error)
-else:
-    figure.savefig("choose_k.png")
-    print("choose_k.png shows every criterion over k")

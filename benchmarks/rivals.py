@@ -1,0 +1,80 @@
+"""What people use instead, and how they would use it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import inputs
+
+
+def features_of(n, **options):
+    return inputs.features(n).astype(np.float32), options
+
+
+def loop(X, options):
+    """Return M clusterings by scikit-learn: two threads of runs, one thread in each."""
+    from joblib import Parallel, delayed
+    from sklearn import cluster
+    from threadpoolctl import threadpool_limits
+
+    m, lo, hi = options["m"], options["lo"], options["hi"]
+    rng = np.random.default_rng(0)
+    kind = getattr(cluster, options["kind"])
+
+    def run(k, seed):
+        with threadpool_limits(1):
+            model = kind(int(k), n_init=1, max_iter=100, random_state=seed)
+            return model.fit(X).labels_.astype(np.uint8)
+
+    ks = rng.integers(lo, hi + 1, m)
+    runs = (delayed(run)(k, seed) for seed, k in enumerate(ks))
+    return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs))
+
+
+def agglomerative(labels, options):
+    """Return the average linkage of a dense co-association, by scikit-learn."""
+    from sklearn.cluster import AgglomerativeClustering
+
+    distance = np.ones((len(labels), len(labels)))
+    for column in labels.T:
+        distance -= np.equal.outer(column, column) / labels.shape[1]
+    model = AgglomerativeClustering(
+        options["k"], metric="precomputed", linkage="average"
+    )
+    return model.fit_predict(distance)
+
+
+def resampled(X, options):
+    """Return the clusters of the consensus matrix of consensusclustering."""
+    from consensusclustering import ConsensusClustering
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+
+    k = options["k"]
+    model = ConsensusClustering(KMeans(n_init=1), k, k, options["m"], 0.8, rng=0)
+    model.fit(X, n_jobs=os.cpu_count())
+    linker = AgglomerativeClustering(k, metric="precomputed", linkage="average")
+    return linker.fit_predict(1 - model.consensus_k(k))
+
+
+def command(rows, is_compiled):
+    """Run ``ensclust cluster`` on a small file, with an empty cache or a full one."""
+    X = inputs.features(rows).round(6)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "data.csv")
+        np.savetxt(path, X, delimiter=",")
+        # Kernels are cached here instead of beside the installed files.
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        call = [sys.executable, "-m", "ensclust", "cluster", str(path), "-k", "3"]
+        call += ["-o", str(Path(folder, "labels.csv")), "--seed", "0"]
+        for _ in range(1 + is_compiled):
+            begin = time.perf_counter()
+            subprocess.run(call, env=environment, check=True, capture_output=True)
+            seconds = time.perf_counter() - begin
+        return seconds, 0.0

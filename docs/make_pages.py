@@ -1,0 +1,88 @@
+"""Fill the generated parts of the site's pages: ``python -m docs.make_pages``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchmarks import report, results, table
+
+from docs import make_readme
+from ensclust._methods import METHODS
+
+DOCS = Path(__file__).parent
+FAMILIES = {"methods-few": "few", "methods": "objects", "methods-many": "many"}
+
+
+def render() -> dict[Path, str]:
+    """Return the pages with their parts brought up to date."""
+    parts = {
+        DOCS / "guide" / "which-method.md": {"methods": methods},
+        DOCS / "performance.md": {"speed": speed},
+        DOCS / "reproduction.md": {"reproduction": make_readme.reproduction},
+    }
+    return {
+        path: make_readme.fill(path.name, path.read_text(), part)
+        for path, part in parts.items()
+    }
+
+
+def methods() -> str:
+    """Return scores, ranks and seconds of the methods, the best first."""
+    found = json.loads(make_readme.REPRODUCTION.read_text())
+    measured = results.collect(measurements())
+    averages = [found["averages"][f"{measure} true-k"] for measure in ("nmi", "ari")]
+    ranks = averages[0]["rank"]
+    rows = [("method", "NMI", "rank", "ARI", "rank", "time")]
+    for method in sorted(found["methods"], key=lambda name: ranks.get(name, 99)):
+        scores = [
+            f"{average[what][method]:.1f}" if method in average[what] else ""
+            for average in averages
+            for what in ("score", "rank")
+        ]
+        rows.append((f"`{method}`", *scores, cell(measured, "methods", method)))
+    size = table.SIZES["full"]
+    unfinished = " Empty: not yet run on all of them." * any("" in row for row in rows)
+    return (
+        f"{found['n_runs']} runs on {len(found['datasets'])} datasets of the ECPCS "
+        "paper, asked for as many clusters as there are classes: average NMI and ARI "
+        "with the classes in percent, and average rank among the methods (1 is best). "
+        f"Time: the consensus of {size['objects']:,} objects in {size['base']['m']} "
+        f"base clusterings.{unfinished}\n\n{make_readme.markdown(rows)}\n"
+    )
+
+
+def speed() -> str:
+    """Return what was measured: engines beside others, and methods at three sizes."""
+    lines = measurements()
+    measured = results.collect(lines)
+    size = table.SIZES["full"]
+    rows = [("method", *(f"N = {size[n]:,}" for n in FAMILIES.values()), "memory")]
+    for method in METHODS:
+        times = [cell(measured, family, method) for family in FAMILIES]
+        largest = [family for family in FAMILIES if (family, method) in measured][-1]
+        rows.append((f"`{method}`", *times, cell(measured, largest, method, "peak_mb")))
+    return (
+        f"Beside other ways to do the same work; {make_readme.speed()}\n"
+        f"The methods, from labels to labels: M = {size['base']['m']} base clusterings "
+        f"with {size['base']['lo']} to {size['base']['hi']} clusters each, k = "
+        f"{size['k']}. Memory is the most that was taken at the largest N of the row. "
+        f"Empty: not linear in N, not run.\n\n{make_readme.markdown(rows)}\n\n"
+        f"{report.notes(table.measurements('full'), lines)[0]}\n"
+    )
+
+
+def measurements() -> list[dict]:
+    """Return the lines of the benchmark."""
+    return [json.loads(line) for line in make_readme.SPEED.read_text().splitlines()]
+
+
+def cell(measured: dict, family: str, side: str, what: str = "seconds") -> str:
+    """Return a measured amount with its unit, empty where there is none."""
+    result = measured.get((family, side))
+    return "" if result is None else report.amount(result, what)
+
+
+if __name__ == "__main__":
+    for path, text in render().items():
+        path.write_text(text)

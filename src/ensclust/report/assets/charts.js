@@ -1,0 +1,154 @@
+// Sizes, map, consensus matrix: each function returns the traces and the layout.
+
+const isFaded = (i) => state.cluster !== null && state.cluster !== i;
+
+// Lying bars with their numbers while there is room for them, else columns.
+function sizesChart() {
+  const { names, sizes, consensus } = data.clusters;
+  const numbers = sizes.map((_, i) => i);
+  const isLying = sizes.length <= 14;
+  const trace = {
+    type: "bar", orientation: isLying ? "h" : "v", customdata: numbers,
+    x: isLying ? sizes : numbers, y: isLying ? numbers : sizes,
+    marker: { color: numbers.map(hue), opacity: numbers.map((i) => (isFaded(i) ? 0.25 : 1)) },
+    text: isLying ? sizes.map(count) : undefined, textposition: "outside", cliponaxis: false,
+    hovertext: names.map((name, i) =>
+      `cluster <b>${plain(name)}</b><br>${count(sizes[i])} objects<br>cluster consensus ${share(consensus[i])}`),
+    hoverinfo: "text",
+  };
+  const ticks = numbers.filter((i) => i % Math.ceil(sizes.length / 20) === 0);
+  const clusters = {
+    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(names[i], isLying ? 18 : 8))),
+    title: { text: "cluster" }, showgrid: false, zeroline: false, ticks: "",
+    ...(isLying ? { autorange: "reversed" } : {}),
+  };
+  const objects = { title: { text: "objects" }, range: [0, (isLying ? 1.14 : 1.05) * Math.max(...sizes)] };
+  return [[trace], layout({
+    height: isLying ? 34 * sizes.length + 90 : 430, bargap: 0.25, dragmode: false,
+    xaxis: isLying ? objects : clusters, yaxis: isLying ? clusters : objects,
+  })];
+}
+
+function scatterHover(i) {
+  const s = data.scatter;
+  const id = s.ids === null ? s.rows[i] : s.ids[i];
+  const lines = [`object <b>${plain(id)}</b>`, `cluster ${plain(clusterName(s.cluster[i]))}`];
+  if (s.own[i] !== null) lines.push(`with its cluster in ${s.own[i]} % of the clusterings`);
+  if (s.next[i] >= 0) lines.push(`with cluster ${plain(clusterName(s.next[i]))} in ${s.other[i]} %`);
+  return lines.join("<br>");
+}
+
+function scatterTrace(members, marker, customdata) {
+  const s = data.scatter;
+  const [x, y] = byId("scatter-axes").value.split(",").map(Number);
+  return {
+    type: "scatter", mode: "markers",
+    x: members.map((i) => s.axes[x][i]), y: members.map((i) => s.axes[y][i]),
+    customdata: customdata, hovertext: members.map(scatterHover), hoverinfo: "text", marker,
+  };
+}
+
+function scatterChart() {
+  const s = data.scatter;
+  const c = colours();
+  const size = s.rows.length > 2000 ? 5 : s.rows.length > 500 ? 6 : 8;
+  const line = { width: 0.5, color: c.card };
+  const all = s.rows.map((_, i) => i);
+  const traces = [];
+  if (state.colour === "certainty") {
+    // The least certain come last, on top.
+    const known = all.filter((i) => s.own[i] !== null).sort((a, b) => s.own[b] - s.own[a]);
+    traces.push(scatterTrace(known, {
+      size, line, color: known.map((i) => s.own[i] / 100), cmin: 0, cmax: 1,
+      colorscale: "Cividis", showscale: true, colorbar: colourbar("scatter-chart", "item consensus"),
+      symbol: known.map((i) => symbol(s.cluster[i])),
+      opacity: known.map((i) => (isFaded(s.cluster[i]) ? 0.06 : 0.9)),
+    }, known.map((i) => s.cluster[i])));
+  } else {
+    const numbers = state.cutsMap ? cutMap() : s.cluster;
+    const parts = new Map();
+    for (const i of all) {
+      if (!parts.has(numbers[i])) parts.set(numbers[i], []);
+      parts.get(numbers[i]).push(i);
+    }
+    for (const j of [...parts.keys()].sort((a, b) => a - b)) {
+      const members = parts.get(j);
+      traces.push(scatterTrace(members, {
+        size, line, color: hue(j), symbol: symbol(j),
+        opacity: members.map((i) => (isFaded(s.cluster[i]) ? 0.06 : 0.85)),
+      }, members.map((i) => s.cluster[i])));
+    }
+  }
+  const [x, y] = byId("scatter-axes").value.split(",").map(Number);
+  const axis = (i) => ({
+    title: { text: `component ${i + 1} (${Math.round(100 * s.share[i])} %)` },
+    showticklabels: false, zeroline: false, ticks: "",
+  });
+  return [traces, layout({ height: isNarrow("scatter-chart") ? 360 : 430, xaxis: axis(x), yaxis: axis(y) })];
+}
+
+function scatterNote() {
+  const s = data.scatter;
+  const what = s.of === "features"
+    ? "Principal components of the features"
+    : "Principal components of the co-association: objects that are often together lie together, equal ones slightly spread";
+  const sampled = s.rows.length < s.n - data.clusters.absent
+    ? ` A sample of ${count(s.rows.length)} of ${count(s.n)} objects, some of every cluster.` : "";
+  return `${what}.${sampled}`;
+}
+
+function matrixChart() {
+  const m = data.matrix;
+  const c = colours();
+  const n = m.sizes.length;
+  const owner = m.clusters.flatMap((j, at) => Array(m.cells[at]).fill(j));
+  const values = Uint8Array.from(atob(m.percent), (sign) => sign.charCodeAt(0));
+  const rows = owner.map((_, i) => Array.from(values.subarray(i * n, (i + 1) * n)));
+  const single = m.sizes.every((size) => size === 1);
+  const label = (i) => `cluster ${plain(clusterName(owner[i]))}` + (single ? "" : `, ${count(m.sizes[i])} objects`);
+  const labels = owner.map((_, i) => label(i));
+  const lines = [];
+  const ticks = [];
+  let begin = 0;
+  m.clusters.forEach((j, at) => {
+    const end = begin + m.cells[at];
+    const isOn = state.cluster === j;
+    if (m.clusters.length <= 60 || isOn) {
+      lines.push({
+        type: "rect", x0: begin - 0.5, x1: end - 0.5, y0: begin - 0.5, y1: end - 0.5,
+        line: { width: isOn ? 3 : 1, color: hue(j) },
+      });
+    }
+    const middle = (begin + end - 1) / 2;
+    if (!ticks.length || middle - ticks[ticks.length - 1][0] >= n / 25) {
+      ticks.push([middle, plain(brief(clusterName(j), 10))]);
+    }
+    begin = end;
+  });
+  const axis = {
+    tickvals: ticks.map((t) => t[0]), ticktext: ticks.map((t) => t[1]),
+    showgrid: false, zeroline: false, ticks: "", constrain: "domain", title: { text: "cluster" },
+    range: [-0.5, n - 0.5],
+  };
+  const trace = {
+    type: "heatmap", z: rows, zmin: 0, zmax: 100, colorscale: c.shares,
+    customdata: labels.map((a) => labels.map((b) => [a, b])),
+    hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z} %</b><extra></extra>",
+    colorbar: colourbar("matrix-chart", "together in % of the clusterings"),
+  };
+  return [[trace], layout({
+    height: isNarrow("matrix-chart") ? widthOf("matrix-chart") + 90 : 460, shapes: lines, xaxis: axis,
+    yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
+  })];
+}
+
+function matrixNote() {
+  const m = data.matrix;
+  const largest = Math.max(...m.sizes);
+  const shown = m.clusters.length < data.clusters.names.length
+    ? ` The ${count(m.clusters.length)} largest clusters are shown.` : "";
+  const cells = largest === 1
+    ? "Every row and column is an object."
+    : `Every row and column is a group of up to ${count(largest)} objects of one cluster, every cell the exact mean over its pairs.`;
+  return `How often objects are put together, ordered by cluster, the surest objects of each first. ${cells}${shown}`;
+}

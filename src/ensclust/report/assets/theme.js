@@ -1,0 +1,121 @@
+"use strict";
+// Colours and symbols, and what all charts have in common.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+
+// Six hues of Okabe and Ito, which colour-blind readers tell apart; after them come
+// other symbols, so that no two of the first 36 clusters look alike.
+const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star"];
+const OUTLINES = {
+  circle: "M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12z",
+  square: "M3 3h10v10h-10z",
+  diamond: "M8 1l7 7l-7 7l-7-7z",
+  "triangle-up": "M8 2l7 12h-14z",
+  cross: "M6 1h4v5h5v4h-5v5h-4v-5h-5v-4h5z",
+  star: "M8 1l2 5h5l-4 3.3l1.5 5.2l-4.5-3l-4.5 3l1.5-5.2l-4-3.3h5z",
+};
+const NONE = "#8a94a0";
+const hue = (i) => (i < 0 ? NONE : HUES[i % HUES.length]);
+const symbol = (i) =>
+  i < 0 ? "circle" : SYMBOLS[Math.floor(i / HUES.length) % SYMBOLS.length];
+const clusterName = (i) => (i < 0 ? "none" : data.clusters.names[i]);
+
+const isTouched = matchMedia("(pointer: coarse)").matches;
+const state = { cluster: null, isDark: false, colour: "cluster", cutsMap: false, isPaper: false };
+
+// The page does not know how wide paper is before it is printed: A4, or two columns of it.
+function widthOf(id) {
+  if (!state.isPaper) return byId(id).clientWidth;
+  return byId(id).closest(".wide") && !byId(id).closest(".two") ? 660 : 318;
+}
+const isNarrow = (id) => widthOf(id) < 420;
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const found = {};
+  for (const name of ["card", "text", "soft", "line", "accent"]) {
+    found[name] = style.getPropertyValue("--" + name).trim();
+  }
+  // One hue from the card to a strong blue, for shares from 0 to 1.
+  found.shares = state.isDark
+    ? [[0, "#1a2028"], [0.5, "#1f6391"], [1, "#a9dcff"]]
+    : [[0, "#ffffff"], [0.5, "#7fb4d9"], [1, "#003f6b"]];
+  return found;
+}
+
+const count = (n) => n.toLocaleString("en-US");
+const share = (v) => (v === null ? "–" : v.toFixed(3));
+
+// Plotly reads some tags in texts; what comes from data must not be markup there either.
+const TAGS = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+const plain = (text) => String(text).replace(/[&<>]/g, (sign) => TAGS[sign]);
+
+// Names often differ at their end only, so the middle is left out.
+function brief(text, length) {
+  const letters = Array.from(String(text));
+  if (letters.length <= length) return text;
+  const tail = Math.floor((length - 1) / 2);
+  return letters.slice(0, length - 1 - tail).join("") + "…" + letters.slice(-tail).join("");
+}
+
+function layout(more) {
+  const c = colours();
+  const axis = {
+    gridcolor: c.line, zerolinecolor: c.line, linecolor: c.line, tickcolor: c.line,
+    automargin: true, title: { standoff: 10 },
+  };
+  const base = {
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: "inherit", size: 12, color: c.text },
+    margin: { l: 8, r: 8, t: 8, b: 8 },
+    showlegend: false,
+    hovermode: "closest",
+    hoverlabel: { bgcolor: c.card, bordercolor: c.soft, font: { color: c.text }, align: "left" },
+    dragmode: isTouched ? false : "zoom", // a finger scrolls
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: c.soft, activecolor: c.text },
+    ...more,
+  };
+  for (const name of Object.keys(base)) {
+    if (/^[xy]axis/.test(name)) {
+      base[name] = { ...axis, ...base[name] };
+      base[name].title = { standoff: 10, ...base[name].title };
+    }
+  }
+  return base;
+}
+
+const CONFIG = {
+  displaylogo: false,
+  displayModeBar: isTouched ? false : "hover",
+  modeBarButtons: [["toImage", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+  plotlyServerURL: "",
+  showLink: false,
+};
+
+// Beside the chart, or below it where that is narrow.
+function colourbar(id, title) {
+  const shared = { thickness: 10, outlinewidth: 0, ticklen: 0 };
+  return isNarrow(id)
+    ? { ...shared, orientation: "h", y: -0.14, yanchor: "top", len: 1, title: { text: title, side: "top", font: { size: 12 } } }
+    : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
+}
+
+function icon(i) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", OUTLINES[symbol(i)]);
+  path.setAttribute("fill", hue(i));
+  svg.append(path);
+  return svg;
+}
+
+function element(tag, text, more) {
+  const made = document.createElement(tag);
+  if (text !== null) made.textContent = text;
+  return Object.assign(made, more);
+}

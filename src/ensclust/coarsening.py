@@ -26,7 +26,7 @@ _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
-_PER_HOUR = 4e12  # look-ups of a thread in exact linkage without a matrix
+_PER_HOUR = 8e12  # look-ups of a thread in exact linkage without a matrix
 
 
 def warn_of_hours(n_leaves: int, n_clusterings: int, n_jobs: int | None) -> None:

@@ -30,7 +30,8 @@ class ECPCSHC(Agglomeration):
 
     The best choice when a tree is wanted, or several numbers of clusters from one run;
     deterministic given the base clusterings. For more than about 10^5 distinct label
-    rows use :class:`ECPCSMC`, which is linear in the number of objects.
+    rows use :class:`ECPCSMC`, which is linear in the number of objects, or an
+    approximate tree by ``max_regions``.
 
     Parameters
     ----------

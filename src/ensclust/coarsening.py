@@ -117,7 +117,7 @@ class Coarsening:
     Notes
     -----
     Some searches, each of which leaves a third to two thirds of the regions: about
-    2 L 256 min(M, 20) M look-ups in all. About L (16 M + 300) bytes, and three
+    2 L 256 min(M, 20) M look-ups in all. About L (32 M + 300) bytes, and three
     Nc x Nc matrices. Similarities of regions are exact means over their objects, with
     the rounding of a float32 similarity of base clusters.
     """

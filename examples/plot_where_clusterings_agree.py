@@ -1,7 +1,9 @@
-"""Where do base clusterings agree? The consensus matrix and the stability of clusters.
+"""
+Where base clusterings agree
+============================
 
-Thirty k-means runs on handwritten digits. Dark blocks are digits that most runs put
-together; what is dark beside them are digits that get confused.
+The consensus matrix and the stability of clusters. Thirty k-means runs on handwritten
+digits. Dark blocks are digits that most runs put together; what is dark beside them are digits that get confused.
 """
 
 import numpy as np
@@ -19,10 +21,14 @@ X, y = load_digits(return_X_y=True)
 runs = generate(X, 30, base_k=(10, 30), random_state=0)
 model = ECPCSHC(10, base="precomputed", random_state=0).fit(runs)
 
+# %%
+# Rows and columns are ordered by cluster, the surest objects first.
+
 _, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 matrix = ConsensusMatrixDisplay.from_estimator(model, ax=left)
 stability = StabilityDisplay.from_estimator(model, ax=right)
 
+# %%
 # The numbers behind the pictures are attributes.
 print(f"{len(matrix.rows):,} objects in {len(matrix.matrix)} rows of the matrix")
 for j in stability.clusters[[0, -1]]:

@@ -1,5 +1,8 @@
-"""A report to send to colleagues: one HTML file that opens in any browser, offline.
+"""
+A report to send to colleagues
+==============================
 
+One HTML file that opens in any browser, offline.
 Wines by their chemistry, clustered by ECPCS-HC, with the grapes they are made of.
 """
 
@@ -14,10 +17,14 @@ wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 grapes = wine.target_names[wine.target]
 
+# %%
+# With the features, the truth and a choice of k, the page shows all of them.
+
 model = ECPCSHC(3, random_state=0).fit(X)
 choice = select_k(model.ensemble_, range(2, 11), random_state=0)
 model.report("wine.html", X, truth=grapes, selection=choice, title="178 wines")
 
+# %%
 # Any clustering can be judged by any others, here without the features.
 labels = consensus(model.ensemble_, 3, method="eac")
 write_report("labels.html", model.ensemble_, labels, title="The same by EAC")

@@ -3,7 +3,8 @@ Where base clusterings agree
 ============================
 
 The consensus matrix and the stability of clusters. Thirty k-means runs on handwritten
-digits. Dark blocks are digits that most runs put together; what is dark beside them are digits that get confused.
+digits. Dark blocks are digits that most runs put together; what is dark
+beside them are digits that get confused.
 """
 
 import numpy as np

@@ -16,7 +16,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Who may import whom, from the bottom up (module level).
 LAYERS = (
     ("_kernels",),
-    ("_parallel", "_validation", "_encoding", "_progress", "_documentation"),
+    ("_parallel", "_validation", "_encoding", "_progress", "_documentation", "_html"),
     ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
     ("similarity", "coassociation", "dendrogram", "partition", "voting"),
@@ -27,6 +27,7 @@ LAYERS = (
     ("base",),
     ("_methods", "selection"),
     ("comparison", "inspection", "_options"),
+    ("plotting",),
 )
 
 

@@ -28,6 +28,11 @@ _HOMES = {
     "SEC": "_methods.sec",
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
+    "ClusterGraphDisplay": "plotting",
+    "ConsensusMatrixDisplay": "plotting",
+    "DendrogramDisplay": "plotting",
+    "SelectKDisplay": "plotting",
+    "StabilityDisplay": "plotting",
 }
 _MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
 

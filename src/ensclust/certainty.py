@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensclust import _html
 from ensclust._validation import check_labelling, check_weights, import_optional
 from ensclust.agreement import Agreement, agreement
 from ensclust.cohesion import Histograms, cluster_consensus, item_consensus
@@ -193,24 +194,52 @@ class Certainty:
         return float(margin.mean()) if len(margin) > 1 else np.nan
 
     def __repr__(self) -> str:
-        n_objects, n_clusterings = len(self.labels), len(self.names)
-        lines = [
-            f"Certainty of {n_objects:,} objects in {len(self.sizes)} clusters, "
-            f"from {n_clusterings} base clusterings"
-        ]
+        lines = [self._title()]
         known = self.item_consensus[np.isfinite(self.item_consensus)]
         if len(known):
             least = f"mean {known.mean():.2f}, least {known.min():.2f}"
             lines.append(f"  item consensus     {least}")
         lines.append(f"  cluster consensus  {self._shown_clusters()}")
-        nmi = self.agreement.nmi
-        if np.isfinite(nmi).any():
-            worst = int(np.nanargmin(nmi))
-            least = f"mean {np.nanmean(nmi):.2f}, least {nmi[worst]:.2f}"
-            lines.append(
-                f"  agreement (NMI)    {least}: clustering {self.names[worst]}"
-            )
+        if shown := self._shown_agreement():
+            lines.append(f"  agreement (NMI)    {shown}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(self.cluster_consensus, kind="stable")[: _html.SHOWN]
+        rows = [
+            (
+                str(j),
+                self.sizes[j],
+                _html.Share(self.cluster_consensus[j]),
+                self._mean_margin(j),
+            )
+            for j in order
+        ]
+        more = len(self.sizes) - len(rows)
+        notes = [f"and {more:,} surer clusters"] if more else []
+        if shown := self._shown_agreement():
+            notes.append(f"agreement (NMI) {shown}")
+        return _html.table(
+            self._title(),
+            ("cluster, least sure first", "objects", "consensus", "mean margin"),
+            rows,
+            "; ".join(notes),
+        )
+
+    def _title(self) -> str:
+        return (
+            f"Certainty of {len(self.labels):,} objects in {len(self.sizes)} clusters, "
+            f"from {len(self.names)} base clusterings"
+        )
+
+    def _shown_agreement(self) -> str:
+        """Return the mean agreement and the base clustering of the least, if any."""
+        nmi = self.agreement.nmi
+        if not np.isfinite(nmi).any():
+            return ""
+        worst = int(np.nanargmin(nmi))
+        least = f"mean {np.nanmean(nmi):.2f}, least {nmi[worst]:.2f}"
+        return f"{least}: clustering {self.names[worst]}"
 
     def _shown_clusters(self) -> str:
         """Return the least sure clusters with their sizes, at most eight."""

@@ -88,6 +88,24 @@ def cluster_consensus(
     return consensus
 
 
+def mutual_consensus(
+    histograms: Histograms, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the mean co-association of the objects of each two clusters.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        Symmetric. Within a cluster an object is also paired with itself, so that a
+        cluster of one object has 1. Time Nc k^2, memory Nc k + k^2 numbers.
+    """
+    w = _weights(histograms, weights)
+    counts = histograms.counts.astype(np.float64)
+    together = (counts * np.repeat(w, histograms.ensemble.cluster_counts)) @ counts.T
+    present = histograms.present.astype(np.float64)
+    return _ratio(together, (present.T * w) @ present)
+
+
 def item_consensus(
     histograms: Histograms, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

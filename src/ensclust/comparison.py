@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ensclust import _html
 from ensclust._methods import METHODS
 from ensclust._progress import tell
 from ensclust._validation import check_choice, warn
@@ -60,6 +61,21 @@ class Comparison:
         for name, row in zip(self.methods, self.agreement, strict=True):
             lines.append(f"{name:10}" + "".join(f"{value:10.3f}" for value in row))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        columns = zip(
+            self.methods, self.labels.T, self.anmi, self.agreement[0], self.seconds,
+            strict=True,
+        )  # fmt: skip
+        rows = [
+            (name, labels.max() + 1, _html.Share(anmi), _html.Share(first), seconds)
+            for name, labels, anmi, first, seconds in columns
+        ]
+        return _html.table(
+            f"{len(self.methods)} methods on {len(self.labels):,} objects",
+            ("method", "clusters", "ANMI", f"NMI with {self.methods[0]}", "seconds"),
+            rows,
+        )
 
 
 def compare(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ensclust import _html
 from ensclust._validation import check_n_clusters, import_optional
 
 
@@ -74,15 +75,18 @@ class Dendrogram:
             Cluster of each object, numbered by first appearance. Time N + L.
         """
         k = min(check_n_clusters(n_clusters, self.n_objects), self.n_leaves)
-        n = self.n_leaves
-        # Walk from the last kept merge down: every node takes its parent's root.
-        n_kept = n - k
-        root = np.arange(n + n_kept)
-        for i in range(n_kept - 1, -1, -1):
-            root[self.merges[i]] = root[n + i]
-        labels = root[self.leaf_of_object]
+        labels = self._roots(k)[self.leaf_of_object]
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]
+
+    def _roots(self, k: int) -> np.ndarray:
+        """Return the node of each leaf, (L,), when k nodes are left."""
+        n = self.n_leaves
+        # Walk from the last kept merge down: every node takes its parent's root.
+        root = np.arange(2 * n - k)
+        for i in range(n - k - 1, -1, -1):
+            root[self.merges[i]] = root[n + i]
+        return root[:n]
 
     def lifetime(self) -> int:
         """Return the number of clusters with the longest lifetime.
@@ -147,6 +151,50 @@ class Dendrogram:
             }
         )
 
+    def top(self, n_groups: int) -> Dendrogram:
+        """Return the last merges only, of at most ``n_groups`` groups of leaves.
+
+        Returns
+        -------
+        Dendrogram
+            Its leaves are the groups, numbered by when they are complete; its cuts are
+            those of this tree. Time N + L.
+        """
+        n = self.n_leaves
+        n_groups = min(check_n_clusters(n_groups, self.n_objects), n)
+        n_kept = n - n_groups
+        root = self._roots(n_groups)
+        # Numbers of the nodes that are left: groups first, then merges in their order.
+        groups = np.unique(root)
+        number = np.empty(2 * n - 1, np.int64)
+        number[groups] = np.arange(n_groups)
+        number[n + n_kept :] = np.arange(n_groups, 2 * n_groups - 1)
+        height_of = np.concatenate([self.leaf_heights, self.heights])
+        return Dendrogram(
+            number[root[self.leaf_of_object]],
+            number[self.merges[n_kept:]],
+            self.heights[n_kept:],
+            height_of[groups],
+        )
+
+    def leaf_order(self) -> np.ndarray:
+        """Return the leaves from left to right as the tree is drawn, (L,).
+
+        The two parts of every merge are neighbours, so every cut is a run of leaves.
+        Time L.
+        """
+        n = self.n_leaves
+        merges = self.merges.tolist()
+        sizes = [1] * n
+        for a, b in merges:
+            sizes.append(sizes[a] + sizes[b])
+        first = [0] * (2 * n - 1)
+        for node in range(2 * n - 2, n - 1, -1):
+            a, b = merges[node - n]
+            first[a] = first[node]
+            first[b] = first[node] + sizes[a]
+        return np.argsort(first[:n])
+
     def plot(self, ax=None, *, n_clusters: int | None = None, max_leaves: int = 50):
         """Draw the top of the tree with matplotlib and return the axes.
 
@@ -155,32 +203,33 @@ class Dendrogram:
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         n_clusters : int or None
-            If given, a line marks the cut.
+            If given, the clusters of this cut are coloured, and a line marks it.
         max_leaves : int, default=50
             Groups shown; each stands for the objects merged below it.
-        """
-        pyplot = import_optional("matplotlib.pyplot", "Dendrogram.plot", "plot")
-        from scipy.cluster import hierarchy  # noqa: PLC0415
 
-        ax = pyplot.subplots(figsize=(8, 4))[1] if ax is None else ax
-        matrix = self.to_scipy()
-        hierarchy.dendrogram(
-            matrix,
-            p=max_leaves,
-            truncate_mode="lastp" if len(matrix) >= max_leaves else None,
-            color_threshold=0,
-            above_threshold_color="#4477aa",
-            no_labels=len(matrix) >= 2 * max_leaves,
-            ax=ax,
-        )
-        if n_clusters is not None and 1 < n_clusters <= self.n_leaves:
-            below = self.heights[-n_clusters] if n_clusters < self.n_leaves else 0.0
-            level = (below + self.heights[1 - n_clusters]) / 2
-            ax.axhline(level, color="#ee6677", linestyle="--", linewidth=1)
-            ax.set_title(f"{n_clusters} clusters below the line")
-        ax.set_ylabel("1 - similarity")
-        ax.set_xlabel(f"{self.n_objects:,} objects")
-        return ax
+        See Also
+        --------
+        ensclust.DendrogramDisplay : The same, with the data that are drawn.
+        """
+        from ensclust.plotting import DendrogramDisplay  # noqa: PLC0415  drawing is above
+
+        return DendrogramDisplay.from_dendrogram(
+            self, n_clusters, max_leaves=max_leaves, ax=ax
+        ).ax_
 
     def __repr__(self) -> str:
         return f"Dendrogram(n_objects={self.n_objects}, n_leaves={self.n_leaves})"
+
+    def _repr_html_(self) -> str:
+        # k clusters appear at one height and two of them merge at the next.
+        heights = np.append(self.leaf_heights.min(), self.heights)
+        rows = []
+        for k in range(2, min(self.n_leaves, _html.SHOWN) + 1):
+            low, high = float(heights[-k]), float(heights[1 - k])
+            rows.append((k, low, high, high - low))
+        return _html.table(
+            f"Dendrogram: {self.n_objects:,} objects, {self.n_leaves:,} leaves",
+            ("clusters", "appear at", "merge at", "lifetime"),
+            rows,
+            f"longest lifetime: {self.lifetime():,} clusters",
+        )

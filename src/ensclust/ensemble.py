@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust import _kernels, _parallel
+from ensclust import _html, _kernels, _parallel
 from ensclust._encoding import encode_column, label_columns, noise_of
 from ensclust._validation import bad_label_shape, check_noise, late_noise, mixed_labels
 
@@ -299,6 +299,22 @@ class Ensemble:
         return (
             f"Ensemble(n_objects={self.n_objects}, n_clusterings={self.n_clusterings}, "
             f"n_base_clusters={self.n_base_clusters})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for m, k in enumerate(self.cluster_counts[: _html.SHOWN]):
+            sizes = self.sizes[self.offsets[m] :][:k]
+            n_in = int(sizes.sum())
+            largest = _html.Share(sizes.max(initial=0) / self.n_objects)
+            rows.append((str(m), k, largest, self.n_objects - n_in))
+        more = self.n_clusterings - len(rows)
+        return _html.table(
+            f"Ensemble: {self.n_objects:,} objects, {self.n_clusterings:,} "
+            f"clusterings, {self.n_base_clusters:,} base clusters",
+            ("clustering", "clusters", "share of the largest", "not clustered"),
+            rows,
+            f"and {more:,} more" if more else "",
         )
 
 

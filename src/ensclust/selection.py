@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ensclust import _html
 from ensclust import criteria as criteria_
 from ensclust._validation import check_choice, check_n_clusters, import_optional
 from ensclust.base import fewer_clusters_are_fine
@@ -55,9 +56,15 @@ class KSelection:
 
     @property
     def best_k(self) -> int:
-        """The suggestion of the default criterion, or of the first that has one."""
-        found = self.suggested
-        return found.get(DEFAULT_CRITERION, next(iter(found.values()), self.ks[0]))
+        """The suggestion of the decisive criterion; the smallest k if there is none."""
+        return self.suggested.get(self.decisive, self.ks[0])
+
+    @property
+    def decisive(self) -> str:
+        """The criterion that ``best_k`` follows: the default, or the first with one."""
+        if DEFAULT_CRITERION in self.suggested:
+            return DEFAULT_CRITERION
+        return next(iter(self.suggested), "")
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -84,30 +91,17 @@ class KSelection:
 
         Parameters
         ----------
-        axes : sequence of matplotlib Axes or None
-            One per criterion; None makes a figure. A dot marks the suggested k.
+        axes : matplotlib Axes, sequence of them or None
+            One per criterion, or one that they share; None makes a figure. A dot marks
+            the suggested k.
+
+        See Also
+        --------
+        ensclust.SelectKDisplay : The same, for estimators and ensembles as well.
         """
-        pyplot = import_optional("matplotlib.pyplot", "KSelection.plot", "plot")
-        if axes is None:
-            size = (7, 1.6 * len(self.scores))
-            figure, axes = pyplot.subplots(
-                len(self.scores), sharex=True, figsize=size, squeeze=False
-            )
-            figure.set_layout_engine("constrained")
-        axes = np.ravel(axes)
-        if len(axes) != len(self.scores):
-            msg = f"axes holds {len(axes)} axes; give {len(self.scores)}, one for each "
-            msg += f"of {', '.join(self.scores)}."
-            raise ValueError(msg)
-        for ax, (name, values) in zip(axes, self.scores.items(), strict=True):
-            ax.plot(self.ks, values, color="#4477aa")
-            ax.set_title(CRITERIA[name].title, fontsize="medium", loc="left")
-            if name in self.suggested:
-                k = self.suggested[name]
-                ax.plot(k, values[self.ks.index(k)], "o", color="#ee6677")
-                ax.annotate(f" {k}", (k, values[self.ks.index(k)]))
-        axes[-1].set_xlabel("number of clusters")
-        return axes
+        from ensclust.plotting import SelectKDisplay  # noqa: PLC0415  drawing is above
+
+        return SelectKDisplay.from_selection(self, ax=axes).axes_
 
     def __str__(self) -> str:
         """Return the table for people; a star marks what a criterion suggests."""
@@ -129,10 +123,25 @@ class KSelection:
         lines = [f"KSelection: {self.method}, {tried}, {self.n_judged:,} objects"]
         for name in self.scores:
             k = self.suggested.get(name)
-            mark = "  <- best_k" if name == DEFAULT_CRITERION else ""
+            mark = "  <- best_k" if name == self.decisive else ""
             rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
             lines.append(f"  {name:<{width}}  {k or '-':>3}  {rule}{mark}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, values in self.scores.items():
+            k = self.suggested.get(name, np.nan)
+            value = values[self.ks.index(k)] if name in self.suggested else np.nan
+            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+            rows.append((name, k, value, rule))
+        return _html.table(
+            f"KSelection: {self.method}, k from {self.ks[0]} to {self.ks[-1]}, "
+            f"{self.n_judged:,} objects",
+            ("criterion", "k", "value", "rule"),
+            rows,
+            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
+        )
 
 
 def select_k(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ensclust import _html
 from ensclust.datasets import _openml
 from ensclust.datasets._registry import info
 from ensclust.datasets._verify import verify
@@ -83,6 +84,20 @@ class Dataset:
     def n_features(self) -> int:
         """Number of columns, the d of the paper."""
         return self.X.shape[1]
+
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.y, minlength=self.n_clusters)
+        rows = [
+            (name, size, _html.Share(size / self.n_objects))
+            for name, size in zip(self.class_names, sizes, strict=True)
+        ]
+        return _html.table(
+            f"{self.title} ({self.name}): {self.n_objects:,} objects, "
+            f"{self.n_features:,} features, {self.n_clusters} classes",
+            ("class", "objects", "share"),
+            rows,
+            f"{self.licence} ({self.origin})",
+        )
 
 
 def load(

@@ -9,7 +9,7 @@ have five groups; the 20 k-means runs know nothing of the number five.
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_blobs
 
-from ensclust import ECPCSMC, generate, select_k
+from ensclust import ECPCSMC, SelectKDisplay, generate, select_k
 from ensclust.metrics import ari
 
 X, truth = make_blobs(600, centers=5, cluster_std=0.6, random_state=0)
@@ -27,7 +27,7 @@ print(found)
 # %%
 # The criteria look at different things, so look at more than one.
 
-found.plot()
+SelectKDisplay.from_selection(found)
 plt.show()
 
 # %%

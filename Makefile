@@ -38,4 +38,4 @@ bench-quick: .venv/bench
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build docs/gallery docs/reference docs/results

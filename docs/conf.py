@@ -27,7 +27,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
+exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 nitpicky = True
 smartquotes = False  # "--json" has two hyphens

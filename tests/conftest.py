@@ -17,7 +17,15 @@ settings.register_profile(
 settings.load_profile("ensclust")
 
 ROOT = Path(__file__).resolve().parents[1]
+MADE = ("_build", "gallery", "reference", "results")  # by the build of the site
 SHARED = Path(os.environ.get("ENSCLUST_SHARED", ROOT.parent / "shared"))
+
+
+def pages():
+    """Return the pages of docs/ that somebody wrote."""
+    docs = ROOT / "docs"
+    found = sorted(docs.rglob("*.md"))
+    return [path for path in found if path.relative_to(docs).parts[0] not in MADE]
 
 
 def pytest_configure():

@@ -8,18 +8,13 @@ import textwrap
 import pytest
 from click.testing import CliRunner
 
-from conftest import ROOT
+from conftest import pages
 from ensclust.cli import main
 
 BLOCK = re.compile(r"^```(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-SITE = ("_build", "gallery", "reference", "results")  # made by the build
-PAGES = [
-    path
-    for path in sorted((ROOT / "docs").rglob("*.md"))
-    if path.relative_to(ROOT / "docs").parts[0] not in SITE
-    and re.search(r"^ *>>> ", path.read_text(), re.MULTILINE)
-]
+CODE = re.compile(r"^ *>>> |^```(python|console)", re.MULTILINE)
+PAGES = [path for path in pages() if CODE.search(path.read_text())]
 
 
 def run_python(code, names):

@@ -8,20 +8,15 @@ from docs import check_site, make_pages, make_readme, make_reference, make_resul
 from docs.make_methods import TARGET, render
 
 import ensclust
-from conftest import ROOT
+from conftest import ROOT, pages
 from ensclust._methods import METHODS
 from ensclust.criteria import CRITERIA
 from ensclust.selection import DEFAULT_CRITERION
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-MADE = ("_build", "gallery", "reference", "results")  # by the build of the site
 SOURCES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")),
-    *(
-        path
-        for path in sorted((ROOT / "docs").rglob("*.md"))
-        if path.relative_to(ROOT / "docs").parts[0] not in MADE
-    ),
+    *pages(),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -69,8 +64,8 @@ def test_the_pages_show_the_figures_of_the_results():
 
 
 def test_the_reference_has_every_public_name(tmp_path):
-    make_reference.write(tmp_path)
-    listed = "\n".join(path.read_text() for path in tmp_path.glob("*.rst"))
+    make_reference.write(tmp_path / "reference")
+    listed = "\n".join(path.read_text() for path in tmp_path.rglob("*.rst"))
     for name in ensclust._HOMES:
         assert f"\n   {name}\n" in listed, name
     for module in ensclust._MODULES:
@@ -82,8 +77,9 @@ def test_the_reference_has_every_public_name(tmp_path):
 
 
 def test_the_reference_of_the_command_line_is_made_from_the_commands(tmp_path):
-    make_reference.write(tmp_path)
-    assert ".. click:: ensclust.cli:main" in (tmp_path / "commands.rst").read_text()
+    make_reference.write(tmp_path / "reference")
+    commands = (tmp_path / "reference" / "commands.rst").read_text()
+    assert ".. click:: ensclust.cli:main" in commands
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -101,7 +101,7 @@ def test_a_certainty_shows_the_least_sure_clusters_and_escapes_names():
     assert "–" in found.cells  # the consensus of one object
     assert repr(sure).endswith(f"clustering {HOSTILE}")
     many = Certainty.of(Ensemble(np.zeros((40, 1), int)), np.arange(40) // 2)
-    assert "and 8 surer clusters" in page(many).text
+    assert "and 8 more clusters" in page(many).text
 
 
 def test_a_selection_shows_what_each_criterion_suggests():

@@ -4,6 +4,7 @@ import builtins
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -147,8 +148,9 @@ def test_importing_the_displays_does_not_import_matplotlib():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("method", ["ecpcs-hc", "ecpcs-mc", "kcc"])
-@pytest.mark.parametrize("k", [1, 2, 12, 60])
+@pytest.mark.parametrize(
+    ("method", "k"), [("ecpcs-hc", 1), ("ecpcs-mc", 2), ("ecpcs-mc", 60), ("kcc", 1)]
+)
 def test_every_display_draws_any_number_of_clusters(method, k):
     labels, _ = rows_of_labels(150, 5, n_groups=60)
     model = ensclust._methods.METHODS[method](k, base="precomputed", random_state=0)
@@ -159,6 +161,20 @@ def test_every_display_draws_any_number_of_clusters(method, k):
         if name == "dendrogram" and method != "ecpcs-hc":
             continue
         DISPLAYS[name].from_estimator(model).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("k", [3, 12, 40, 60])
+@pytest.mark.parametrize("name", ["matrix", "dendrogram", "stability"])
+def test_numbers_of_clusters_do_not_overlap(name, k):
+    labels, _ = rows_of_labels(300, 5, n_groups=60)
+    model = ECPCSHC(k, base="precomputed", random_state=0).fit(labels)
+    display = DISPLAYS[name].from_estimator(model)
+    display.figure_.canvas.draw()
+    axis = display.ax_.yaxis if name == "matrix" else display.ax_.xaxis
+    boxes = [text.get_window_extent() for text in axis.get_ticklabels()]
+    assert len(boxes) > min(k, 20) / 2
+    for one, other in pairwise(boxes):
+        assert not one.overlaps(other)
 
 
 @pytest.mark.parametrize("method", [ECPCSHC, ECPCSMC])

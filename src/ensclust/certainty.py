@@ -216,7 +216,7 @@ class Certainty:
             for j in order
         ]
         more = len(self.sizes) - len(rows)
-        notes = [f"and {more:,} surer clusters"] if more else []
+        notes = [f"and {more:,} more clusters"] if more else []
         if shown := self._shown_agreement():
             notes.append(f"agreement (NMI) {shown}")
         return _html.table(

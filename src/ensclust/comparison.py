@@ -63,13 +63,15 @@ class Comparison:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        columns = zip(
-            self.methods, self.labels.T, self.anmi, self.agreement[0], self.seconds,
-            strict=True,
-        )  # fmt: skip
         rows = [
-            (name, labels.max() + 1, _html.Share(anmi), _html.Share(first), seconds)
-            for name, labels, anmi, first, seconds in columns
+            (
+                name,
+                self.labels[:, i].max() + 1,
+                _html.Share(self.anmi[i]),
+                _html.Share(self.agreement[0, i]),
+                self.seconds[i],
+            )
+            for i, name in enumerate(self.methods)
         ]
         return _html.table(
             f"{len(self.methods)} methods on {len(self.labels):,} objects",

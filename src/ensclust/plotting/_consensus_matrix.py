@@ -207,10 +207,8 @@ class ConsensusMatrixDisplay:
             ax.add_patch(frame)
             ax.add_patch(strip)
         ax.set_xticks([])
-        room = _style.length(ax, "y") / len(self.labels)
         middle = first + (counts - 1) / 2
-        names = [str(j) for j in clusters]
-        _style.label_ticks(ax, "y", middle, names, room=room)
+        _style.label_ticks(ax, "y", middle, [str(j) for j in clusters])
         ax.tick_params("y", pad=7)
         ax.spines[:].set_visible(False)
 

@@ -188,16 +188,14 @@ class DendrogramDisplay:
 
     def _annotate(self, ax: Any, x: np.ndarray) -> None:
         """Name the leaves by their size, or the clusters of the cut by their number."""
-        room = _style.length(ax, "x") / len(x)
         n_objects, n_groups = self.dendrogram.n_objects, len(x)
         if self.n_clusters is None:
             names = [f"{size:,}" for size in self.sizes]
-            _style.label_ticks(ax, "x", x, names, room=room)
+            _style.label_ticks(ax, "x", x, names)
             ax.set_xlabel("objects in each group")
         else:
             middle = np.bincount(self.labels, x) / np.bincount(self.labels)
-            names = [str(j) for j in range(len(middle))]
-            _style.label_ticks(ax, "x", middle, names, room=room)
+            _style.label_ticks(ax, "x", middle, [str(j) for j in range(len(middle))])
             ax.set_xlabel("consensus cluster")
         title = f"{n_objects:,} objects"
         if n_groups < n_objects:

@@ -130,6 +130,7 @@ class SelectKDisplay:
         if np.ndim(ax):
             self.axes_ = self._check_axes(ax)
             self.ax_ = self.axes_[0]
+            self.axes_[-1].set_xlabel("number of clusters")
         else:
             self.ax_ = _style.axes(ax, "SelectKDisplay.plot")
             self.axes_ = self._panels(self.ax_)

@@ -150,8 +150,7 @@ class StabilityDisplay:
         ax.set_yticks(np.linspace(0, 1, 6))
         n_places = max(n, _FEW)
         ax.set_xlim((n - 1 - n_places) / 2, (n - 1 + n_places) / 2)
-        room = _style.length(ax, "x") / n_places
-        _style.label_ticks(ax, "x", x, [str(j) for j in self.clusters], room=room)
+        _style.label_ticks(ax, "x", x, [str(j) for j in self.clusters])
         ax.set_xlabel("consensus cluster, the surest first")
         ax.set_ylabel("co-association of its objects")
         ax.set_title(self._title(), fontsize="medium")

@@ -91,32 +91,26 @@ def length(ax: Any, axis: str) -> float:
     return (box.width if axis == "x" else box.height) * 72 / ax.figure.dpi
 
 
-def label_ticks(
-    ax: Any, axis: str, places: np.ndarray, names: Sequence[str], *, room: float
-) -> None:
+def label_ticks(ax: Any, axis: str, places: np.ndarray, names: Sequence[str]) -> None:
     """Write names along an axis as large as there is room for, or not all of them.
 
-    ``room`` is how long a unit of data is on the axis, in points.
+    The limits of the axis are set before.
     """
+    low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
+    points = length(ax, axis) / abs(high - low)  # for a unit of data
     order = np.argsort(places, kind="stable")
-    places = np.asarray(places, dtype=float)[order]
-    words = [names[i] for i in order]
-    gaps = np.diff(places) * room
-    # Half of both neighbours' letters lies in a gap, and a blank.
+    places, words = np.asarray(places)[order], [names[i] for i in order]
+    gaps = np.diff(places) * points
+    # Room for text of 1 point: half of both neighbours' letters, and a blank.
     letters = np.array([len(word) for word in words])
-    wide = 0.65 * (letters[:-1] + letters[1:]) / 2 + 0.4 if axis == "x" else 1.1
-    turned = axis == "x" and not _fits(gaps, wide)
+    needed = 0.65 * (letters[:-1] + letters[1:]) / 2 + 0.4 if axis == "x" else 1.1
+    turned = axis == "x" and not (gaps >= 6 * needed).all()
     if turned:
-        wide = 1.1
-    size = next((s for s in _SIZES if (gaps >= s * wide).all()), _SIZES[-1])
+        needed = 1.1
+    size = next((s for s in _SIZES if (gaps >= s * needed).all()), _SIZES[-1])
     shown: list[int] = []
     for i, place in enumerate(places):
-        if not shown or (place - places[shown[-1]]) * room >= size:
+        if not shown or (place - places[shown[-1]]) * points >= 1.1 * size:
             shown.append(i)
     getattr(ax, f"set_{axis}ticks")(places[shown], [words[i] for i in shown])
     ax.tick_params(axis, labelsize=size, length=0, labelrotation=90 * turned)
-
-
-def _fits(gaps: np.ndarray, wide: Any) -> bool:
-    """Return whether text of 6 points is narrower than every gap."""
-    return bool((gaps >= 6 * wide).all())

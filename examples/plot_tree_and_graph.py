@@ -25,7 +25,7 @@ runs = generate(scale(X), 20, random_state=0)
 tree = ECPCSHC(3, base="precomputed", random_state=0).fit(runs)
 graph = ECPCSMC(3, base="precomputed", random_state=0).fit(runs)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+_, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 DendrogramDisplay.from_estimator(tree, ax=left)
 shown = ClusterGraphDisplay.from_estimator(graph, ax=right)
 plt.show()

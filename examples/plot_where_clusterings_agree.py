@@ -22,7 +22,7 @@ X, y = load_digits(return_X_y=True)
 runs = generate(X, 30, base_k=(10, 30), random_state=0)
 model = ECPCSHC(10, base="precomputed", random_state=0).fit(runs)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+_, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 matrix = ConsensusMatrixDisplay.from_estimator(model, ax=left)
 stability = StabilityDisplay.from_estimator(model, ax=right)
 plt.show()

@@ -1,9 +1,9 @@
 """
-Where base clusterings agree
-============================
+Where do base clusterings agree?
+================================
 
-The consensus matrix and the stability of clusters. Thirty k-means runs on handwritten
-digits. Dark blocks are digits that most runs put together; what is dark
+The consensus matrix, and the stability of each cluster, of thirty k-means runs on
+handwritten digits. Dark blocks are digits that most runs put together; what is dark
 beside them are digits that get confused.
 """
 
@@ -22,12 +22,10 @@ X, y = load_digits(return_X_y=True)
 runs = generate(X, 30, base_k=(10, 30), random_state=0)
 model = ECPCSHC(10, base="precomputed", random_state=0).fit(runs)
 
-# %%
-# Rows and columns are ordered by cluster, the surest objects first.
-
 _, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 matrix = ConsensusMatrixDisplay.from_estimator(model, ax=left)
 stability = StabilityDisplay.from_estimator(model, ax=right)
+plt.show()
 
 # %%
 # The numbers behind the pictures are attributes.
@@ -37,5 +35,3 @@ for j in stability.clusters[[0, -1]]:
     likely = ", ".join(str(d) for d in np.argsort(-digits)[:3] if digits[d] > 5)
     consensus = stability.certainty.cluster_consensus[j]
     print(f"cluster {j}: consensus {consensus:.2f}, digits {likely}")
-
-plt.show()

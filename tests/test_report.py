@@ -316,7 +316,7 @@ def test_nothing_of_the_data_becomes_markup(tmp_path):
         frame,
         [f"{HOSTILE}{i}" for i in TRUTH],
         truth=[f"{HOSTILE}{i}" for i in TRUTH],
-        ids=[f"{HOSTILE[:30]}{i}" for i in range(120)],
+        ids=pd.Series([f"{HOSTILE[:30]}{i}" for i in range(120)], index=TRUTH),
         title=HOSTILE,
     )
     text = path.read_text("utf-8")

@@ -103,6 +103,7 @@ def collect(
         msg = "labels holds no cluster, only negative or missing values. Give some."
         raise ValueError(msg)
     _check_lengths(ensemble, X=X, ids=ids, names=names)
+    ids = None if ids is None else list(ids)
     weights = None if model is None else model.weights_
     shown = None if names is None else [shortened(name) for name in names]
     certainty = Certainty.of(ensemble, codes, weights=weights, names=shown)

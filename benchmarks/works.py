@@ -188,6 +188,12 @@ WORKS = {
     "consensus": Work(
         labels_of, consensus, {**SMALL, "n_clusters": 4}, digest=n_clusters
     ),
+    "coarse consensus": Work(
+        labels_of,
+        consensus,
+        {**SMALL, "n_clusters": 4, "max_regions": 50},
+        digest=n_clusters,
+    ),
     "literal ecpcs-mc": Work(
         labels_of,
         lambda labels, options: literal.ecpcs_mc(labels, **options),

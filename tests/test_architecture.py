@@ -20,7 +20,7 @@ LAYERS = (
     ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
     ("similarity", "coassociation", "dendrogram", "partition", "voting"),
-    ("checkpoint", "linkage"),
+    ("checkpoint", "coarsening", "linkage"),
     ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
     ("generation",),
     ("cohesion", "certainty", "criteria"),

@@ -3,7 +3,7 @@ import json
 import re
 
 import pytest
-from benchmarks import select_k
+from benchmarks import coarsening, select_k
 from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import TARGET, render
 
@@ -50,6 +50,11 @@ def test_the_page_on_choosing_k_shows_what_was_measured():
     assert select_k.report(measured()) in page, "run: python -m benchmarks.select_k"
     for name in CRITERIA:
         assert f"| `{name}` |" in page
+
+
+def test_the_page_on_large_trees_shows_what_was_measured():
+    text = coarsening.report(coarsening.read())
+    assert text in coarsening.PAGE.read_text(), "run: python -m benchmarks.coarsening"
 
 
 def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():

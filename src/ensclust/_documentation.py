@@ -34,6 +34,12 @@ SHARED_PARAMETERS = {
     "max_memory": """max_memory : int, default=2**31
         Bytes that a similarity matrix may take. Above it, average linkage works in
         label space without a matrix.""",
+    "max_regions": """max_regions : int or None, default=None
+        None is exact. A number makes the tree approximate where there are more distinct
+        label rows: those nearest to each other, looked for among the rows that share
+        most clusters, are merged until so many regions are left, and these are linked
+        exactly. For 10^6 objects take 20000; docs/large-trees.md shows how close it
+        comes. With linkage="average" only.""",
     "checkpoint": """checkpoint : path or None, default=None
         File in which linkage in label space keeps its merges, to go on from when the
         same fit is started again after a stop; deleted in the end.""",
@@ -46,6 +52,9 @@ SHARED_PARAMETERS = {
         The base clusterings.""",
     "coassociation_": """coassociation_ : CoAssociation
         The similarity of the training objects that was linked.""",
+    "n_regions_": """n_regions_ : int or None
+        Regions that an approximate tree was linked from, see ``max_regions``; None if
+        the tree is exact.""",
     "weights_": """weights_ : ndarray of shape (M,) or None
         The weights that were used. What is said of base clusters and objects leaves
         out the clusterings of weight 0.""",

@@ -294,6 +294,19 @@ class CoAssociation:
             scale = max(largest - n_terms, n_terms) / (most * n_terms)
         return np.rint(S * scale).astype(np.uint32), decay / (scale * n_terms)
 
+    def mean_terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what two base clusters add to a mean similarity, and to its divisor.
+
+        (Nc, Nc) float64 each; the second is (0, 0) where the divisor is always 1.
+        """
+        S, none = self._similarity(), np.zeros((0, 0))
+        if self.pairs == "all":
+            return S * self.decay, none
+        if not self.ensemble.has_missing:
+            return S / self.n_terms, none
+        weights = np.ones(self.n_terms) if self.weights is None else self.weights
+        return S, self._blocks(np.ones(S.shape), weights)
+
     def within(self) -> np.ndarray:
         """Return the similarity of two objects of the same leaf, (L,); at most 1."""
         codes = self.codes

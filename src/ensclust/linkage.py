@@ -18,6 +18,7 @@ from ensclust import _kernels, _parallel
 from ensclust._progress import tell
 from ensclust._validation import check_choice, gibibytes
 from ensclust.checkpoint import Checkpoint, held_interrupts
+from ensclust.coarsening import Coarsening, warn_of_hours
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.dendrogram import Dendrogram
 
@@ -37,6 +38,7 @@ def link(
     linkage: str = "average",
     *,
     max_memory: int = DEFAULT_MEMORY,
+    max_regions: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     n_jobs: int | None = None,
 ) -> Dendrogram:
@@ -53,6 +55,11 @@ def link(
         the plain co-association of so many objects that pair counts need int64.
         Above it, and always with missing labels, average linkage works in label
         space, without a matrix; single and complete linkage raise MemoryError.
+    max_regions : int or None
+        None is exact. A number below F makes the tree approximate: the label rows are
+        merged to so many regions by near ones only, see
+        :class:`~ensclust.coarsening.Coarsening`, and these are linked exactly. For
+        average linkage. There is no checkpoint then.
     checkpoint : path or None
         File that label space keeps the merges in, every few seconds and when it is
         interrupted. If it exists, the work goes on from there; in the end it is
@@ -78,6 +85,9 @@ def link(
     agree to 1e-6.
     """
     check_choice(linkage, "linkage", LINKAGES)
+    n_leaves = len(coassociation.leaves.counts)
+    if max_regions is not None and max_regions < n_leaves:
+        return _link_regions(coassociation, linkage, max_regions, max_memory, n_jobs)
     coassociation = coassociation.expand_strangers(n_jobs=n_jobs)
     n_leaves = len(coassociation.leaves.counts)
     dtype = _square_dtype(coassociation, linkage)
@@ -89,6 +99,7 @@ def link(
         engine = _Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         engine = _LabelSpace(coassociation, n_jobs)
+        warn_of_hours(n_leaves, coassociation.ensemble.n_clusterings, n_jobs)
         if checkpoint is not None:
             journal = Checkpoint(checkpoint, engine.inputs)
     else:
@@ -99,6 +110,32 @@ def link(
         )
         raise MemoryError(msg)
     merged, similarity = _agglomerate(engine, n_leaves, journal)
+    return _dendrogram(coassociation, merged, similarity * engine.unit)
+
+
+def _link_regions(
+    coassociation: CoAssociation,
+    linkage: str,
+    max_regions: int,
+    max_memory: int,
+    n_jobs,
+) -> Dendrogram:
+    """Coarsen the label rows to some regions, and link these exactly."""
+    if linkage != "average":
+        msg = (
+            f"max_regions={max_regions} with linkage={linkage!r}: regions have a mean "
+            'similarity, but no largest or smallest. Use linkage="average", or leave '
+            "out max_regions."
+        )
+        raise ValueError(msg)
+    n_leaves = len(coassociation.leaves.counts)
+    coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
+    engine: _Engine
+    if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
+        engine = _Square(coassociation, linkage, np.uint32, n_jobs, coarse)
+    else:
+        engine = _LabelSpace(coassociation, n_jobs)
+    merged, similarity = _agglomerate(engine, n_leaves, coarse=coarse)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
 
 
@@ -126,7 +163,7 @@ class _Engine(Protocol):
 
 
 def _agglomerate(
-    engine: _Engine, n: int, checkpoint: Checkpoint | None = None
+    engine: _Engine, n: int, checkpoint: Checkpoint | None = None, coarse=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
@@ -144,11 +181,17 @@ def _agglomerate(
     n_merged = first = 0
     if checkpoint and checkpoint.restore(state):
         n_merged = n - int(np.count_nonzero(alive))
+    elif coarse:
+        n_merged = len(coarse.merged)
+        merged[:n_merged] = coarse.merged
+        alive[coarse.merged[:, 1]] = False
     elif n > 1:
         engine.survey(near, best)
         n_merged = chain.reciprocal(np.arange(n), *state.values(), n_merged)
     if n_merged:
         engine.join(merged[:n_merged])
+    if coarse:
+        similarity[:n_merged] = coarse.similarity / engine.unit
     n_before = n_merged
     with held_interrupts() if checkpoint else nullcontext(lambda: False) as is_pressed:
         while n_merged < n - 1:
@@ -183,11 +226,13 @@ class _Square:
     It is made after the first merges, where it takes half the space.
     """
 
-    def __init__(self, coassociation: CoAssociation, linkage, dtype, n_jobs):
-        self.coassociation = coassociation
+    def __init__(
+        self, coassociation: CoAssociation, linkage, dtype, n_jobs, coarse=None
+    ):
+        self.coassociation, self.coarse = coassociation, coarse
         self.dtype, self.n_jobs = dtype, n_jobs
         self.kind = LINKAGES.index(linkage)
-        if coassociation.similarity is None and linkage == "average":
+        if coassociation.similarity is None and linkage == "average" and not coarse:
             self.kind = _kernels.square.PAIR_SUMS
         self.entries, self.unit = coassociation.contributions()
         self.square: np.ndarray = np.zeros(0)
@@ -206,7 +251,9 @@ class _Square:
     def _make(self, region):
         """Make the matrix; ``region`` is the lowest leaf of each leaf's region."""
         self.slot, regions = np.unique(region, return_inverse=True)
-        if self.kind == _kernels.square.PAIR_SUMS:
+        if self.coarse:
+            square, self.unit = self.coarse.fixed_point()
+        elif self.kind == _kernels.square.PAIR_SUMS:
             square = self.coassociation.pair_sums(
                 self.dtype, regions, n_jobs=self.n_jobs
             )
@@ -242,6 +289,8 @@ class _Square:
         if not len(self.square):
             region = np.arange(len(self.coassociation.leaves.counts))
             region[merged[:, 1]] = merged[:, 0]
+            while (region != region[region]).any():  # regions of regions
+                region = region[region]
             self.now = len(merged)
             self._make(region)
             return

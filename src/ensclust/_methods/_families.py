@@ -47,6 +47,7 @@ class Agglomeration(BaseConsensus):
         **WEIGHTS,
         "linkage": [StrOptions(set(LINKAGES))],
         "max_memory": [Interval(Integral, 1, None, closed="left")],
+        "max_regions": [Interval(Integral, 1, None, closed="left"), None],
         "checkpoint": [str, os.PathLike, None],
     }
 
@@ -61,6 +62,7 @@ class Agglomeration(BaseConsensus):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        max_regions=None,
         checkpoint=None,
         random_state=None,
         n_jobs=None,
@@ -77,14 +79,19 @@ class Agglomeration(BaseConsensus):
         self.weights = weights
         self.linkage = linkage
         self.max_memory = max_memory
+        self.max_regions = max_regions
         self.checkpoint = checkpoint
 
     def _prepare(self, ensemble: Ensemble) -> None:
         self.coassociation_ = self._coassociation(ensemble)
+        n_rows = len(ensemble.fragments().counts)
+        is_exact = self.max_regions is None or self.max_regions >= n_rows
+        self.n_regions_ = None if is_exact else self.max_regions
         self.dendrogram_ = link(
             self.coassociation_,
             self.linkage,
             max_memory=self.max_memory,
+            max_regions=self.max_regions,
             checkpoint=self.checkpoint,
             n_jobs=self.n_jobs,
         )

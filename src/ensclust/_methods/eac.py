@@ -38,6 +38,7 @@ class EAC(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $max_regions
     $checkpoint
     $random_state
     $n_jobs
@@ -52,6 +53,7 @@ class EAC(Agglomeration):
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
     $coassociation_
+    $n_regions_
 
     Notes
     -----

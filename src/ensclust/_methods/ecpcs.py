@@ -30,7 +30,8 @@ class ECPCSHC(Agglomeration):
 
     The best choice when a tree is wanted, or several numbers of clusters from one run;
     deterministic given the base clusterings. For more than about 10^5 distinct label
-    rows use :class:`ECPCSMC`, which is linear in the number of objects.
+    rows use :class:`ECPCSMC`, which is linear in the number of objects, or an
+    approximate tree by ``max_regions``.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ class ECPCSHC(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $max_regions
     $checkpoint
     $random_state
     $n_jobs
@@ -58,6 +60,7 @@ class ECPCSHC(Agglomeration):
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
     $coassociation_
+    $n_regions_
 
     Notes
     -----
@@ -106,6 +109,7 @@ class ECPCSHC(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        max_regions=None,
         checkpoint=None,
         random_state=None,
         n_jobs=None,
@@ -119,6 +123,7 @@ class ECPCSHC(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            max_regions=max_regions,
             checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,

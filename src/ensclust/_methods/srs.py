@@ -37,6 +37,7 @@ class SRS(Agglomeration):
     $noise
     $linkage
     $max_memory
+    $max_regions
     $checkpoint
     $random_state
     $n_jobs
@@ -50,6 +51,7 @@ class SRS(Agglomeration):
     dendrogram_ : Dendrogram
         The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
     $coassociation_
+    $n_regions_
 
     Notes
     -----
@@ -98,6 +100,7 @@ class SRS(Agglomeration):
         noise="missing",
         linkage="average",
         max_memory=DEFAULT_MEMORY,
+        max_regions=None,
         checkpoint=None,
         random_state=None,
         n_jobs=None,
@@ -110,6 +113,7 @@ class SRS(Agglomeration):
             noise=noise,
             linkage=linkage,
             max_memory=max_memory,
+            max_regions=max_regions,
             checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,

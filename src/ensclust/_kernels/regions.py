@@ -1,0 +1,140 @@
+"""Regions of many label rows: who is near, in blocks of regions that share clusters.
+
+A region is the list of its entries: base clusters, ascending, with the share of its
+objects in each. The regions of a block are compared in ascending order, tables of the
+lower ones and look-ups for the higher, so that a pair gives one number in any block.
+"""
+
+import numpy as np
+
+from ensclust._kernels._jit import jit
+
+LANES = 64  # regions whose tables lie side by side, so that one look-up serves all
+_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+
+
+@jit
+def neighbours(
+    edge,  # IN (R + 1,) int64, first entry of each region
+    cluster,  # IN (E,) int32, base cluster of each entry
+    share,  # IN (E,) float32, share of the region's objects in it
+    start,  # IN (M + 1,) int64, first base cluster of each clustering
+    S,  # IN (Nc, Nc) float32, what two base clusters add to a similarity
+    both,  # IN (Nc, Nc) float32, what they add to its divisor; (0, 0): it is 1
+    all_pairs,  # IN bool: all pairs of clusterings, not equal ones only
+    order,  # IN (R,) int64, regions block by block, ascending within each
+    begin,  # IN (B + 1,) int64, first place of each block
+    near,  # INOUT (R, K) int32, most similar regions looked at, best first; -1 = none
+    best,  # INOUT (R, K) float32, their similarity; -1 = none
+    b0,
+    b1,
+):
+    """Compare the regions of blocks b0..b1-1 with all of their block, both ways."""
+    tables = np.zeros((S.shape[0], LANES), np.float32)
+    divisors = np.zeros((both.shape[0], LANES), np.float32)
+    total, divisor = np.zeros(LANES, np.float32), np.zeros(LANES, np.float32)
+    for b in range(b0, b1):
+        members = order[begin[b] : begin[b + 1]]
+        n = members.shape[0]
+        for first in range(0, n, LANES):
+            queue = members[first : min(first + LANES, n)]
+            fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
+            if both.shape[0] > 0:
+                fill_tables(
+                    edge, cluster, share, start, both, all_pairs, queue, divisors
+                )
+            for place in range(first + 1, n):
+                j = members[place]
+                add_up(tables, edge, cluster, share, j, total)
+                if both.shape[0] > 0:
+                    add_up(divisors, edge, cluster, share, j, divisor)
+                    for r in range(LANES):
+                        total[r] /= max(divisor[r], np.float32(1e-30))
+                for r in range(min(queue.shape[0], place - first)):
+                    if total[r] > best[j, -1]:
+                        insert(near, best, j, queue[r], total[r])
+                    if total[r] > best[queue[r], -1]:
+                        insert(near, best, queue[r], j, total[r])
+
+
+@jit
+def fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables):
+    """Write what each base cluster contributes to the queued regions."""
+    tables[:] = 0
+    for r in range(queue.shape[0]):
+        m = 0
+        low, high = np.int64(0), np.int64(S.shape[0])
+        for e in range(edge[queue[r]], edge[queue[r] + 1]):
+            c, p = cluster[e], share[e]
+            if not all_pairs:
+                while start[m + 1] <= c:
+                    m += 1
+                low, high = start[m], start[m + 1]
+            for d in range(low, high):
+                tables[d, r] += p * S[c, d]
+
+
+@jit
+def add_up(tables, edge, cluster, share, j, total):
+    """Sum what the entries of region j contribute to each lane, four at a time."""
+    total[:] = 0
+    e, end = edge[j], edge[j + 1]
+    while e + 4 <= end:
+        c0, c1, c2, c3 = cluster[e], cluster[e + 1], cluster[e + 2], cluster[e + 3]
+        p0, p1, p2, p3 = share[e], share[e + 1], share[e + 2], share[e + 3]
+        for r in range(total.shape[0]):
+            total[r] += (
+                p0 * tables[c0, r]
+                + p1 * tables[c1, r]
+                + p2 * tables[c2, r]
+                + p3 * tables[c3, r]
+            )
+        e += 4
+    while e < end:
+        c, p = cluster[e], share[e]
+        for r in range(total.shape[0]):
+            total[r] += p * tables[c, r]
+        e += 1
+
+
+@jit
+def gather(
+    edge,  # IN (R + 1,) int64
+    cluster,  # IN (E,) int32
+    share,  # IN (E,) float64
+    start,  # IN (M + 1,) int64
+    S,  # IN (Nc, Nc) float64, times the scale of the result
+    all_pairs,  # IN bool
+    out,  # OUT (R, R) uint32, rows r0..r1-1 from column r0 on
+    r0,
+    r1,
+):
+    """Write the similarity of regions r0..r1-1 to all regions from r0 on."""
+    lanes, n = LANES // 2, out.shape[0]
+    tables, total = np.zeros((S.shape[0], lanes)), np.zeros(lanes)
+    buffer = np.zeros((lanes, _BUFFER), out.dtype)
+    for first in range(r0, r1, lanes):
+        queue = np.arange(first, min(first + lanes, r1))
+        fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
+        for left in range(first, n, _BUFFER):
+            right = min(left + _BUFFER, n)
+            for s in range(left, right):
+                add_up(tables, edge, cluster, share, s, total)
+                for r in range(lanes):
+                    buffer[r, s - left] = np.int64(total[r] + 0.5)
+            for r in range(queue.shape[0]):
+                out[first + r, left:right] = buffer[r, : right - left]
+
+
+@jit
+def insert(near, best, x, y, s):
+    """Put y into the list of x, unless it is there; of equal ones the first stays."""
+    k = near.shape[1]
+    for q in range(k):
+        if near[x, q] == y:
+            return
+    q = k - 1
+    while q > 0 and best[x, q - 1] < s:
+        near[x, q], best[x, q] = near[x, q - 1], best[x, q - 1]
+        q -= 1
+    near[x, q], best[x, q] = y, s

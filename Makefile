@@ -1,6 +1,7 @@
 # Every target creates .venv and installs what it needs; nothing else is assumed.
 PYTHON ?= python3
 BIN := .venv/bin
+SITE := docs/_build docs/gallery docs/reference docs/results
 
 .PHONY: demo test lint docs bench bench-quick clean
 
@@ -16,7 +17,8 @@ lint: .venv/lint
 	$(BIN)/mypy
 
 docs: .venv/docs
-	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet docs docs/_build/html
+	rm -rf $(SITE)
+	$(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
 	$(BIN)/python -m docs.check_site docs/_build/html
 
 bench: .venv/bench
@@ -38,4 +40,4 @@ bench-quick: .venv/bench
 	touch $@
 
 clean:
-	rm -rf .venv docs/_build docs/gallery docs/reference docs/results
+	rm -rf .venv $(SITE)

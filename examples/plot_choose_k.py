@@ -6,7 +6,7 @@ Judge every number of clusters from one run, then let an estimator choose. The d
 have five groups; the 20 k-means runs know nothing of the number five.
 """
 
-from matplotlib import pyplot as plt
+import matplotlib.pyplot as plt
 from sklearn.datasets import make_blobs
 
 from ensclust import ECPCSMC, SelectKDisplay, generate, select_k

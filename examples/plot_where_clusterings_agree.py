@@ -1,7 +1,10 @@
-"""Where do base clusterings agree? The consensus matrix and the stability of clusters.
+"""
+Where do base clusterings agree?
+================================
 
-Thirty k-means runs on handwritten digits. Dark blocks are digits that most runs put
-together; what is dark beside them are digits that get confused.
+The consensus matrix, and the stability of each cluster, of thirty k-means runs on
+handwritten digits. Dark blocks are digits that most runs put together; what is dark
+beside them are digits that get confused.
 """
 
 import numpy as np
@@ -22,7 +25,9 @@ model = ECPCSHC(10, base="precomputed", random_state=0).fit(runs)
 _, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 matrix = ConsensusMatrixDisplay.from_estimator(model, ax=left)
 stability = StabilityDisplay.from_estimator(model, ax=right)
+plt.show()
 
+# %%
 # The numbers behind the pictures are attributes.
 print(f"{len(matrix.rows):,} objects in {len(matrix.matrix)} rows of the matrix")
 for j in stability.clusters[[0, -1]]:
@@ -30,5 +35,3 @@ for j in stability.clusters[[0, -1]]:
     likely = ", ".join(str(d) for d in np.argsort(-digits)[:3] if digits[d] > 5)
     consensus = stability.certainty.cluster_consensus[j]
     print(f"cluster {j}: consensus {consensus:.2f}, digits {likely}")
-
-plt.show()

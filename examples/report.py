@@ -1,9 +1,13 @@
-"""A report to send to colleagues: one HTML file that opens in any browser, offline.
+"""
+A report to send to colleagues
+==============================
 
+One HTML file that opens in any browser, offline.
 Wines by their chemistry, clustered by ECPCS-HC, with the grapes they are made of.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
@@ -13,14 +17,23 @@ from ensclust import ECPCSHC, consensus, select_k, write_report
 wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 grapes = wine.target_names[wine.target]
+folder = TemporaryDirectory()  # or any place that you like
+
+# %%
+# With the features, the truth and a choice of k, the page shows all of them.
 
 model = ECPCSHC(3, random_state=0).fit(X)
 choice = select_k(model.ensemble_, range(2, 11), random_state=0)
-model.report("wine.html", X, truth=grapes, selection=choice, title="178 wines")
+page = Path(folder.name, "wine.html")
+model.report(page, X, truth=grapes, selection=choice, title="178 wines")
 
+# %%
 # Any clustering can be judged by any others, here without the features.
 labels = consensus(model.ensemble_, 3, method="eac")
-write_report("labels.html", model.ensemble_, labels, title="The same by EAC")
+other = Path(folder.name, "labels.html")
+write_report(other, model.ensemble_, labels, title="The same by EAC")
 
-for path in ("wine.html", "labels.html"):
-    print(f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB")
+for path in (page, other):
+    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+
+folder.cleanup()

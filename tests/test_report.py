@@ -181,6 +181,14 @@ def test_the_map_of_features_is_that_of_their_components(kind):
     assert facts["rows"] == list(range(120))
 
 
+def test_a_page_of_a_thousand_clusters_and_classes_is_small(tmp_path):
+    labels = np.arange(3000) % 1000
+    path = tmp_path / "r.html"
+    runs = random_ensemble(3000, 3, 5, seed=0)
+    write_report(path, runs, labels, truth=labels[::-1])
+    assert path.stat().st_size < 6e6
+
+
 def test_a_sample_has_objects_of_every_cluster():
     labels = np.repeat([0, 1, 2, -1], [50000, 6, 30, 10])
     rows = scatter._sample(labels)
@@ -316,7 +324,7 @@ def test_nothing_of_the_data_becomes_markup(tmp_path):
         frame,
         [f"{HOSTILE}{i}" for i in TRUTH],
         truth=[f"{HOSTILE}{i}" for i in TRUTH],
-        ids=[f"{HOSTILE[:30]}{i}" for i in range(120)],
+        ids=pd.Series([f"{HOSTILE[:30]}{i}" for i in range(120)], index=TRUTH),
         title=HOSTILE,
     )
     text = path.read_text("utf-8")
@@ -425,7 +433,8 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, path, error, m
         ({"X": np.where(X > 3, np.nan, X)}, "X contains NaN"),
         ({"ids": ["a"]}, "ids has 1 entries; expected 120"),
         ({"names": ["a"]}, "names has 1 entries; expected 8"),
-        ({"labels": np.full(120, -1)}, "labels holds no cluster"),
+        ({"labels": np.full(120, -1)}, "labels has 0 distinct values"),
+        ({"truth": np.full(120, -1)}, "truth has 0 distinct values"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, more, message):
@@ -433,6 +442,12 @@ def test_what_does_not_fit_is_refused(tmp_path, more, message):
     with pytest.raises(ValueError, match=message):
         write_report(tmp_path / "r.html", RUNS, **arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_label_for_every_object_is_no_clustering_to_show():
+    labels = np.arange(1500)
+    with pytest.raises(ValueError, match="labels has 1,500 distinct values"):
+        collect(Ensemble(labels.reshape(-1, 1) % 3), labels)
 
 
 def test_importing_does_not_import_plotly():

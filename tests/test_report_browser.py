@@ -53,7 +53,8 @@ def show(browser):
 
     yield go
     assert faults == []
-    assert [url[:80] for url in asked if not url.startswith(("file:", "data:"))] == []
+    own = ("file:", "data:", "blob:")
+    assert [url[:80] for url in asked if not url.startswith(own)] == []
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,14 @@ def test_hovering_shows_values(page):
     page.locator("#clusters-chart .point path").first.hover(force=True)
     hover = page.locator("#clusters-chart .hoverlayer text").first
     assert "cluster consensus" in hover.text_content()
+
+
+def test_a_chart_is_saved_as_a_picture(page):
+    save = page.locator("#tree-chart .modebar-btn").first
+    with page.expect_download() as found:
+        save.focus()
+        page.keyboard.press("Enter")
+    assert found.value.suggested_filename.endswith(".png")
 
 
 def test_it_prints_and_comes_back(page, tmp_path):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ensclust.base import BaseConsensus
     from ensclust.selection import KSelection
 
+_MOST = 1000  # clusters, or classes
 _LISTED = 1000  # least certain objects in the table
 _COMPARED = 100  # base clusterings compared with one another
 _BASE_CLUSTERS = 6000  # in those, for a square of them is counted
@@ -99,10 +100,8 @@ def collect(
     """
     n = ensemble.n_objects
     codes, clusters = _coded(labels, "labels", n, cluster_names)
-    if not clusters:
-        msg = "labels holds no cluster, only negative or missing values. Give some."
-        raise ValueError(msg)
     _check_lengths(ensemble, X=X, ids=ids, names=names)
+    ids = None if ids is None else list(ids)
     weights = None if model is None else model.weights_
     shown = None if names is None else [shortened(name) for name in names]
     certainty = Certainty.of(ensemble, codes, weights=weights, names=shown)
@@ -127,7 +126,7 @@ def collect(
         tree=None if top is None else top.facts,
         graph=None if model is None else graph.graph(model, certainty.names),
         selection=None if selection is None else _selection(selection),
-        truth=None if classes is None else _truth(codes, len(clusters), *classes),
+        truth=None if classes is None else _truth(codes, *classes),
         parameters={} if model is None else _parameters(model),
         versions=_versions(),
         call=call or _call(model, X, truth),
@@ -158,6 +157,12 @@ def _coded(
         )
         raise ValueError(msg)
     found = coded.categories[0].tolist() if names is None else names
+    if not 1 <= len(found) <= _MOST:
+        msg = (
+            f"{what} has {len(found):,} distinct values (negative and missing ones do "
+            f"not count). A report shows 1 to {_MOST:,}."
+        )
+        raise ValueError(msg)
     return coded.labels[:, 0].astype(np.int64), [shortened(name) for name in found]
 
 
@@ -285,12 +290,9 @@ def _selection(selection: KSelection) -> dict[str, Any]:
     }
 
 
-def _truth(
-    codes: np.ndarray, n_clusters: int, truth: np.ndarray, classes: list[str]
-) -> dict[str, Any]:
+def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str, Any]:
     both = (codes >= 0) & (truth >= 0)
     table = contingency(Ensemble.from_clusterings([truth]), codes)
-    table = np.vstack([table, np.zeros((n_clusters - len(table), len(classes)), int)])
     return {
         "classes": classes,
         "table": table.tolist(),

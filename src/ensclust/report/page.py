@@ -11,6 +11,7 @@ import gzip
 import json
 from base64 import b64encode
 from dataclasses import asdict
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -145,23 +146,30 @@ def write_page(path: str | os.PathLike, facts: Facts) -> None:
 
 def render(facts: Facts) -> str:
     """Return the page of some facts."""
-    offline = import_optional("plotly.offline", "a report", "report")
-    library = offline.get_plotlyjs()
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     values = asdict(facts)
     shown = [name for name in _SECTIONS if values[name] is not None]
     texts = _texts(facts)
     sections = [Template(_asset(f"{name}.html")).substitute(texts) for name in shown]
-    packed = gzip.compress(library.encode(), mtime=0)
+    library, digest = _library()
     return Template(_asset("page.html")).substitute(
         texts,
-        policy=f"'{_digest(script)}' '{_digest(library)}'",
+        policy=f"'{_digest(script)}' '{digest}'",
         style=_asset("page.css"),
         sections="\n".join(sections),
         data=_json({name: values[name] for name in shown}),
-        library=b64encode(packed).decode(),
+        library=library,
         script=script,
     )
+
+
+@cache
+def _library() -> tuple[str, str]:
+    """Return Plotly's script, packed as text, and the digest of its source."""
+    offline = import_optional("plotly.offline", "a report", "report")
+    source = offline.get_plotlyjs()
+    packed = b64encode(gzip.compress(source.encode(), mtime=0)).decode()
+    return packed, _digest(source)
 
 
 def _asset(name: str) -> str:

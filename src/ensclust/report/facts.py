@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ensclust.base import BaseConsensus
     from ensclust.selection import KSelection
 
-_MOST = 1000  # clusters, or classes
+_MOST = 500  # clusters, or classes, that a browser draws in good time
 _LISTED = 1000  # least certain objects in the table
 _COMPARED = 100  # base clusterings compared with one another
 _BASE_CLUSTERS = 6000  # in those, for a square of them is counted

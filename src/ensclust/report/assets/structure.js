@@ -235,7 +235,7 @@ function truthChart() {
   const columns = ticks(t.classes, 25);
   return [[{
     type: "heatmap", z: shares, zmin: 0, zmax: 1, colorscale: c.shares, customdata: cells,
-    text: cells.map((row) => row.map((cell) => cell[2])), texttemplate: few ? "%{text}" : undefined, xgap: 2, ygap: 2,
+    ...(few ? { text: cells.map((row) => row.map((cell) => cell[2])), texttemplate: "%{text}" } : {}), xgap: 2, ygap: 2,
     colorbar: colourbar("truth-chart", "share of the cluster"),
     hovertemplate: "cluster <b>%{customdata[0]}</b>, class <b>%{customdata[1]}</b><br>%{customdata[2]} objects, %{z:.1%} of the cluster<extra></extra>",
   }], layout({

@@ -425,3 +425,10 @@ def test_propagations_are_propagate_for_each_length():
     steps = [64, 1, 8, 20]
     for length, Z in zip(steps, similarity.propagations(W, steps), strict=True):
         np.testing.assert_allclose(Z, similarity.propagate(W, length), atol=1e-12)
+
+
+def test_ensembles_of_other_data_are_refused(store, monkeypatch):
+    store.ensemble("wine", 0, 10)
+    monkeypatch.setattr("ensclust.bench.store.fingerprint", lambda *_: "other")
+    with pytest.raises(ValueError, match=r"made from other data called wine.*--out"):
+        store.ensemble("wine", 0, 10)

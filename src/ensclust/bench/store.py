@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -94,15 +95,23 @@ class Store:
 
     def _block(self, dataset: str, run: int, block: int) -> np.ndarray:
         path = self.work / "ensembles" / dataset / f"run-{run:02d}-{block}.npz"
+        source = dataset, self.data_home, dataset in self.protocol.standardized
         if path.exists():
             with np.load(path) as archive:
+                if archive["data"] != fingerprint(*source):
+                    msg = (
+                        f"{path} was made from other data called {dataset}: another "
+                        "source may have its rows in another order. Give the same "
+                        "ENSCLUST_DATA, or another --out."
+                    )
+                    raise ValueError(msg)
                 return archive["labels"]
-        X, y = features(dataset, self.data_home, dataset in self.protocol.standardized)
+        X, y = features(*source)
         seed = self.protocol.ensemble_seed(dataset, run, block)
         made = cluster(X, int(y.max()) + 1, BLOCK, rules=self.protocol, seed=seed)
         labels = made.labels.astype(np.uint8)  # at most 100 clusters each
         file = io.BytesIO()
-        np.savez_compressed(file, labels=labels)
+        np.savez_compressed(file, labels=labels, data=fingerprint(*source))
         write(path, file.getvalue())
         return labels
 
@@ -120,6 +129,15 @@ def features(
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
     return StandardScaler().fit_transform(data.X), data.y
+
+
+@lru_cache(maxsize=2)
+def fingerprint(*source) -> str:
+    """Return a checksum of what :func:`features` returns, to know it again."""
+    digest = hashlib.sha256()
+    for array in features(*source):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def cluster(

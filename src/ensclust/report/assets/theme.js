@@ -45,7 +45,8 @@ function colours() {
   return found;
 }
 
-const count = (n) => n.toLocaleString("en-US");
+const FORMAT = new Intl.NumberFormat("en-US"); // toLocaleString is slow
+const count = (n) => FORMAT.format(n);
 const share = (v) => (v === null ? "–" : v.toFixed(3));
 
 // Plotly reads some tags in texts; what comes from data must not be markup there either.

@@ -19,6 +19,7 @@ LAYERS = (
     ("_parallel", "_validation", "_encoding", "_progress", "_documentation"),
     ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
+    ("blocks", "tally", "checkpoints", "passes"),
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
     ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
     ("generation",),
@@ -26,6 +27,9 @@ LAYERS = (
     ("base",),
     ("_methods", "selection"),
     ("comparison", "inspection", "_options"),
+    ("ballots",),
+    ("streams", "label_streams"),
+    ("distributed",),
 )
 
 

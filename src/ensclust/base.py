@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ensclust import nearest
 from ensclust._validation import check_n_clusters, check_weights, warn
 from ensclust.agreement import agreement_weights
+from ensclust.blocks import is_stream
 from ensclust.certainty import Certainty
 from ensclust.coassociation import CoAssociation
 from ensclust.cohesion import memberships
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k, validate_features
+from ensclust.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,14 +158,20 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         clusterers that label new objects come on top.
         """
         ensemble = self._encode(X)
-        if (self.labels_ < 0).all():
+        if self.n_clusters_ == 0:
             return np.full(ensemble.n_objects, -1, np.int32)
         return self._assign(self._counting(ensemble))
 
     def _assign(self, ensemble: Ensemble) -> np.ndarray:
         """Return the labels of other objects."""
-        labels = self.labels_[self.labels_ >= 0]
+        labels = self._known_labels()
         return nearest.label(self._affinity(), labels, ensemble, n_jobs=self.n_jobs)
+
+    def _known_labels(self) -> np.ndarray:
+        """Return the labels of the prepared ensemble's objects."""
+        if isinstance(self._prepared, Tally):
+            return self._row_labels
+        return self.labels_[self.labels_ >= 0]
 
     def memberships(self, X=None) -> np.ndarray:
         """Return how much each object belongs to each cluster, (n_samples, k) float64.
@@ -325,15 +333,18 @@ def consensus(
     *,
     noise: str = "missing",
     random_state=None,
+    checkpoint: Any = None,
     **params,
-) -> np.ndarray:
+) -> Any:
     """Combine many clusterings of the same objects into one.
 
     Parameters
     ----------
-    labels : Ensemble, array-like, DataFrame or path
+    labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
         The base clusterings, (n_objects, n_clusterings), one column each; negative or
         NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
+        A Dask array, or :class:`ensclust.Blocks` of anything, is passed over block by
+        block and never in memory as a whole; the labels are the same.
     n_clusters : int, "auto" or list of them
         Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
         suggests. For a list, all are cut from one preparation.
@@ -345,6 +356,9 @@ def consensus(
         cluster of it; NaN and None stay missing.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
+    checkpoint : path or None
+        Directory in which the counts of a stream are kept, so that a run that was
+        interrupted goes on from there.
     **params
         Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
         the base clusterings.
@@ -352,7 +366,8 @@ def consensus(
     Returns
     -------
     ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
-        Cluster numbers 0, 1, ... by first appearance.
+        Cluster numbers 0, 1, ... by first appearance. For a Dask array a lazy Dask
+        array, for Blocks a :class:`ensclust.LabelStream`.
 
     Examples
     --------
@@ -368,7 +383,15 @@ def consensus(
     if not ks:
         msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
         raise ValueError(msg)
+    settings = {"base": "precomputed", "random_state": random_state, **params}
+    if is_stream(labels):
+        from ensclust import distributed  # noqa: PLC0415  a layer above
+
+        model = make(method, noise=noise, **settings)
+        return distributed.consensus(
+            labels, ks, model, several=several, checkpoint=checkpoint
+        )
     ensemble = Ensemble(labels, noise=noise)
-    model = make(method, base="precomputed", random_state=random_state, **params)
+    model = make(method, **settings)
     columns = model._fit_all(ensemble, ks)
     return np.column_stack(columns) if several else columns[0]

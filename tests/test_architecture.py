@@ -23,6 +23,7 @@ LAYERS = (
     ("similarity", "coassociation", "dendrogram", "linkage", "partition", "voting"),
     ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
     ("generation",),
+    ("block_generation",),
     ("cohesion", "certainty", "criteria"),
     ("base",),
     ("_methods", "selection"),

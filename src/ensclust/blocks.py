@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Blocks:
         The column of a file that names the objects, which is left out.
     content : "labels" or "features", default="labels"
         What a file holds.
-    engine : "local" or "dask", default="local"
+    engine : "blocks" or "dask", default="blocks"
         Who passes over the blocks: this process, one after the other, or Dask, with
         the scheduler that is active; blocks of a Dask array always take Dask.
 
@@ -96,9 +97,9 @@ class Blocks:
         columns: Sequence[str] | None = None,
         id_column: str | None = None,
         content: str = "labels",
-        engine: str = "local",
+        engine: str = "blocks",
     ):
-        self.engine = check_choice(engine, "engine", ("local", "dask"))
+        self.engine = check_choice(engine, "engine", ("blocks", "dask"))
         self.holds_cells = False
         self.identity = ""
         self._list: list[Block] = []
@@ -140,6 +141,33 @@ class Blocks:
     def __len__(self) -> int:
         """Return the number of blocks, 0 if it is not known."""
         return len(self._list)
+
+    def map(self, function: Callable) -> Blocks:
+        """Return the stream of ``function(columns)``, labels that are made from it.
+
+        ``function`` takes and returns lists of columns, and can be sent elsewhere.
+        """
+        other = copy(self)
+        other.holds_cells, other.identity = False, ""
+        if self._function is not None:
+            other._function = partial(_each, function, self._function)
+        other._list = [
+            replace(block, load=_then(function, block.load)) for block in self._list
+        ]
+        return other
+
+    def to_dask(self, n_columns: int) -> Any:
+        """Return integer labels as a lazy Dask array, chunks of unknown size if so."""
+        array = import_optional("dask.array", "the dask engine", "dask")
+        delayed = import_optional("dask", "the dask engine", "dask").delayed
+        parts = [(delayed(_stack)(block.load), block.n_rows) for block in self]
+        return array.concatenate(
+            [
+                array.from_delayed(part, (nan if n is None else n, n_columns), int)
+                for part, n in parts
+            ],
+            allow_unknown_chunksizes=True,
+        )
 
     def _open(self, path, rows, columns, id_column, content) -> None:
         if path.is_dir() and any((path / n).exists() for n in ("zarr.json", ".zarray")):
@@ -225,6 +253,26 @@ def columns_of(value: Any) -> list[np.ndarray]:
     if isinstance(value, np.ndarray) and value.ndim == 2 and 0 not in value.shape:
         return list(np.ascontiguousarray(value.T))
     return label_columns(value)
+
+
+def _then(function: Callable, load: Any) -> Any:
+    if not hasattr(load, "dask"):
+        return partial(_apply, function, load)
+    delayed = import_optional("dask", "the dask engine", "dask").delayed
+    return delayed(_apply)(function, load)
+
+
+def _apply(function: Callable, load: Any) -> list[np.ndarray]:
+    return function(load() if callable(load) else columns_of(load))
+
+
+def _stack(load: Any) -> np.ndarray:
+    return np.column_stack(load() if callable(load) else load).astype(int, copy=False)
+
+
+def _each(function: Callable, source: Callable) -> Iterator[np.ndarray]:
+    for array in source():
+        yield np.column_stack(function(columns_of(array)))
 
 
 def _number(arrays: Sequence) -> list[Block]:

@@ -27,6 +27,7 @@ from ensclust._options import (
     several_k,
 )
 from ensclust._progress import progress
+from ensclust._stream_command import takes_streams
 from ensclust.bench.cli import datasets, reproduce
 
 # Commands import what is heavy when they run, so that --help answers at once.
@@ -239,6 +240,7 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 @click.option("--standardize", is_flag=True, help=_STANDARDIZE)
 @output_option
 @run_options("ecpcs-mc")
+@takes_streams("features")
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
@@ -275,6 +277,7 @@ def _standardized(X: np.ndarray) -> np.ndarray:
               default="missing", show_default=True, help=_NOISE)  # fmt: skip
 @output_option
 @run_options("ecpcs-mc")
+@takes_streams("labels")
 def consensus(labels, n_clusters, noise, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust import passes, streams
+from ensclust import block_generation, passes, streams
 from ensclust._progress import tell
 from ensclust._validation import import_optional
 from ensclust.blocks import Block, Blocks, is_dask_array
@@ -34,9 +34,9 @@ def consensus(
     labels: Any,
     ks: list,
     model: BaseConsensus,
+    checkpoint: Any = None,
     *,
     several: bool,
-    checkpoint: str | Path | None = None,
 ) -> Any:
     """Return the consensus of a stream: what :func:`ensclust.consensus` says.
 
@@ -47,9 +47,27 @@ def consensus(
     return stream.to_dask() if is_dask_array(labels) else stream
 
 
+def fit(model: BaseConsensus, X: Any, seed: int) -> BaseConsensus:
+    """Fit an estimator to a stream of labels or, by ``model.base``, of features."""
+    labels = X
+    if not model._is_precomputed():
+        n_objects = block_generation.survey(X).n_objects
+        model.generator_ = model._generator(n_objects, seed).fit(X)
+        labels = model.generator_.stream_
+    stream = _solve(model, labels, [model.n_clusters], several=False)
+    lazy: Any = stream.to_dask() if is_dask_array(X) else stream
+    model.labels_ = lazy
+    model.n_clusters_ = stream.n_clusters[0]
+    model.n_features_in_ = model.ensemble_.n_clusterings
+    if not model._is_precomputed():
+        model.generator_.ensemble_ = model.ensemble_
+        model.n_features_in_ = model.generator_.n_features_in_
+    return model
+
+
 def _solve(model, labels, ks: list, *, several: bool, checkpoint=None) -> LabelStream:
     blocks = Blocks(labels)
-    engine: Any = Dask() if blocks.engine == "dask" else passes.Local()
+    engine = passes.engine_of(blocks)
     folder = None if checkpoint is None else Path(checkpoint)
     kept = Checkpoint(folder, blocks.identity if folder else "")
     model.ensemble_, solved = streams.solve(model, blocks, ks, engine, kept)
@@ -60,7 +78,7 @@ def _solve(model, labels, ks: list, *, several: bool, checkpoint=None) -> LabelS
 class Dask:
     """Passes over blocks as tasks of a Dask graph, combined in a tree."""
 
-    n_jobs = 1  # the scheduler's threads are enough
+    n_jobs: int | None = 1  # the scheduler's threads are enough
     wave = 4
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ class Engine(Protocol):
 class Local:
     """One block after the other, in this process."""
 
-    n_jobs = None
+    n_jobs: int | None = None
     wave = 1
 
     def fold(self, blocks: Iterable[tuple[int, Block]], work, combine) -> Any:
@@ -36,6 +36,15 @@ class Local:
             result = call(work, block.load, number, block.name)
             total = either(combine, total, result)
         return total
+
+
+def engine_of(blocks: Blocks) -> Engine:
+    """Return who passes over some blocks."""
+    if blocks.engine == "blocks":
+        return Local()
+    from ensclust.distributed import Dask  # noqa: PLC0415  a layer above
+
+    return Dask()
 
 
 def call(work: Callable, source: Any, number: int, name: str) -> Any:

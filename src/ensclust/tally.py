@@ -256,7 +256,8 @@ class Tally(Ensemble):
     """
 
     def __init__(self, counts: Counts, encoding: Encoding, rows: Rows | None = None):
-        columns = np.empty((len(counts.values), 0), np.uint8)
+        dtype = np.min_scalar_type(max(map(len, counts.values)))  # top: the sentinel
+        columns = np.empty((len(counts.values), 0), dtype)
         self._adopt(columns if rows is None else rows.columns, counts.values)
         self.lengths = counts.lengths
         self.n_absent = counts.n_absent
@@ -281,14 +282,9 @@ class Tally(Ensemble):
     @cached_property
     def _fragments(self) -> Fragments:
         """The distinct rows; each is its own object."""
-        if self.rows is None:
-            msg = (
-                "the labels of a stream are not in memory. Call this with the labels "
-                "themselves, or on a sample of them."
-            )
-            raise TypeError(msg)
+        rows = self.rows or in_memory(self).rows  # type: ignore[attr-defined]
         labels = np.ascontiguousarray(self.labels)
-        return Fragments(labels, np.arange(len(labels)), self.rows.counts)
+        return Fragments(labels, np.arange(len(labels)), rows.counts)
 
     def with_rows(self, rows: Rows) -> Tally:
         """Return the tally with the distinct rows, but for one in no clustering."""
@@ -301,3 +297,14 @@ class Tally(Ensemble):
         """Return the first row of each block, and the number of all rows."""
         lengths = [self.lengths.get(i, 0) for i in range(max(self.lengths) + 1)]
         return [0, *np.cumsum(lengths).tolist()]
+
+
+def in_memory(ensemble: Ensemble) -> Ensemble:
+    """Return an ensemble whose labels are in memory, or raise."""
+    if isinstance(ensemble, Tally):
+        msg = (
+            f"the labels of this stream of {ensemble.n_objects:,} objects are not in "
+            "memory. Pass those of some objects, such as a sample, or fit to an array."
+        )
+        raise TypeError(msg)
+    return ensemble

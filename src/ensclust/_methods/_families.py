@@ -15,6 +15,7 @@ from ensclust.certainty import Certainty
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.linkage import LINKAGES, link
 from ensclust.metrics import mean_nmi
+from ensclust.tally import in_memory
 
 if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
@@ -172,7 +173,8 @@ class MetaClustering(BaseConsensus):
         time M per object beyond that of the base clusterers.
         """
         check_is_fitted(self, "labels_")
-        ensemble = self._counting(self.ensemble_ if X is None else self._encode(X))
+        known = in_memory(self.ensemble_) if X is None else self._encode(X)
+        ensemble = self._counting(known)
         if self.n_clusters_ == 0:
             return np.zeros((ensemble.n_objects, 0))
         return voting.memberships(

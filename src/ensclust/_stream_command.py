@@ -80,14 +80,12 @@ def _scheduler(engine: str, address: str | None) -> Iterator[None]:
     elif address == "processes":
         with distributed.LocalCluster() as cluster, distributed.Client(cluster):
             yield
-    else:
-        try:
-            client = distributed.Client(address)
-        except (OSError, ValueError) as error:
-            msg = f"--scheduler {address}: {error}. Use threads, processes or tcp://..."
-            raise ValueError(msg) from error
-        with client:
+    elif "://" in str(address):
+        with distributed.Client(address):
             yield
+    else:
+        msg = f"--scheduler {address} is not known. Use threads, processes or tcp://..."
+        raise click.UsageError(msg)
 
 
 def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> None:

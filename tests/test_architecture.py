@@ -28,7 +28,7 @@ LAYERS = (
     ("base",),
     ("_methods", "selection"),
     ("comparison", "inspection", "_options"),
-    ("ballots",),
+    ("ballots", "block_kmeans"),
     ("streams", "label_streams"),
     ("distributed",),
 )

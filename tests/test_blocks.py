@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ensclust
-from ensclust import Blocks, Ensemble, consensus
+from ensclust import Blocks, Ensemble, block_kmeans, consensus, streams
 from ensclust.tally import Encoding, add, count, settle_numbers
 from strategies import label_tables, random_ensemble
 
@@ -265,3 +265,41 @@ def test_numbers_in_texts_are_told_from_names():
     np.testing.assert_array_equal(
         encoding.encode(columns).labels, [[1, 0], [0, 2], [-1, 1]]
     )
+
+
+@pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
+def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
+    """From the rows that it draws it gives the labels that memory gives from them."""
+    drawn = []
+    draw = block_kmeans.draw
+
+    def watch(*args):
+        drawn.append(draw(*args))
+        return drawn[-1]
+
+    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 2000)
+    monkeypatch.setattr(block_kmeans, "draw", watch)
+    found = streamed(Blocks(labels, rows=99), 5, method, n_init=3)
+    objects = np.array([start.objects for start in drawn[0][0]])
+    assert objects.shape == (3, 5)
+    expected = in_memory(labels, 5, method, init=objects)
+    np.testing.assert_array_equal(found, expected)
+    for rows in (40, 700):
+        again = streamed(Blocks(labels, rows=rows), 5, method, n_init=3)
+        np.testing.assert_array_equal(again, found)
+
+
+def test_kmeans_over_blocks_fills_empty_clusters(monkeypatch):
+    table = random_ensemble(200, 4, 3, 5).labels
+    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 100)
+    runs = [
+        np.asarray(consensus(Blocks(table, rows=rows), 30, "kcc", random_state=0))
+        for rows in (33, 200)
+    ]
+    np.testing.assert_array_equal(*runs)
+    assert runs[0].max() == 29
+
+
+def test_linkage_of_too_many_rows_says_what_to_use(labels):
+    with pytest.raises(MemoryError, match="Use ecpcs-mc or mcla"):
+        consensus(Blocks(labels[10:300], rows=99), 5, "ecpcs-hc", max_memory=1000)

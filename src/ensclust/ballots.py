@@ -84,6 +84,30 @@ class Passes(NamedTuple):
         return total or []
 
 
+def first_objects(blocks: Blocks, engine: Engine, work: Callable, k: int) -> np.ndarray:
+    """Return the place of the first object of each label, (k,).
+
+    ``work(columns, number)`` gives labels; blocks are worked on until every label is
+    found, or to the end.
+    """
+    left, size = numbered(blocks), engine.wave
+    first = np.full(k, NOWHERE)
+    while wave := list(islice(left, size)):
+        found = engine.fold(wave, partial(_firsts, work=work, k=k), np.minimum)
+        first = first if found is None else np.minimum(first, found)
+        if (first < NOWHERE).all():
+            break
+        size *= 2
+    return first
+
+
+def _firsts(columns, number: int, *, work: Callable, k: int) -> np.ndarray:
+    values, rows = np.unique(work(columns, number), return_index=True)
+    first = np.full(k, NOWHERE)
+    first[values[values >= 0]] = tally.place(number, rows[values >= 0])
+    return first
+
+
 def ballot(columns, number: int, *, encoding, metas, vote, tables) -> list[Ballot]:
     """Vote in one block."""
     ensemble = encoding.encode(columns)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust import block_generation, passes, streams
+from ensclust import _parallel, block_generation, passes, streams
 from ensclust._progress import tell
 from ensclust._validation import import_optional
 from ensclust.blocks import Block, Blocks, is_dask_array
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ensclust.base import BaseConsensus
 
 _FAN_IN = 8  # results that one task combines
+_TASKS = 4  # per thread and pass, where tasks read blocks themselves
 _LARGE = 2**22  # bytes from which shared data is kept out of the graph
 
 
@@ -86,11 +87,16 @@ class Dask:
 
     def fold(self, blocks: Iterable[tuple[int, Block]], work, combine) -> Any:
         """Return ``work(columns, number)`` of all blocks, combined; None for none."""
-        leaves = self.tasks(blocks, work)
-        if not leaves:
+        parts, share = list(blocks), _share(combine)
+        if not parts:
             return None
+        if hasattr(parts[0][1].load, "dask"):
+            leaves = self.tasks(parts, work)
+        else:  # blocks that a task reads itself: one after the other, adding as it goes
+            run, shared = self.delayed(_fold), _share(work)
+            spans = _parallel.blocks(len(parts), _TASKS * _n_threads())
+            leaves = [run(shared, share, parts[a:b]) for a, b in spans]
         level, join = leaves, self.delayed(_combine)
-        share = _share(combine)
         while len(level) > 1:
             groups = range(0, len(level), _FAN_IN)
             level = [join(share, level[i : i + _FAN_IN]) for i in groups]
@@ -133,6 +139,15 @@ def lazy_labels(
     )
 
 
+def _fold(work: Callable, combine: Callable, parts: list[tuple[int, Block]]) -> Any:
+    return passes.Local().fold(parts, work, combine)
+
+
+def _n_threads() -> int:
+    client = _client()
+    return sum(client.nthreads().values()) if client else _parallel.thread_count()
+
+
 def _combine(combine: Callable, parts: list) -> Any:
     return reduce(lambda one, other: passes.either(combine, one, other), parts)
 
@@ -154,6 +169,7 @@ def _share(value: Any) -> Any:
     """Return something that tasks share, once in the graph or once on each worker."""
     dask = import_optional("dask", "the dask engine", "dask")
     client = _client()
-    if client is not None and dask.sizeof.sizeof(value) > _LARGE:
+    own = getattr(value, "keywords", {}).values()
+    if client is not None and sum(getattr(v, "nbytes", 0) for v in own) > _LARGE:
         return client.scatter(value, broadcast=True, hash=False)
     return dask.delayed(value, traverse=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust import _kernels, tally
+from ensclust import _kernels, block_kmeans, tally
 from ensclust._methods._families import MetaClustering
 from ensclust._methods.best import BestConsensus
 from ensclust._methods.kcc import OneHotMethod
@@ -59,7 +59,13 @@ def solve(
     if isinstance(model, MetaClustering):
         passes = Passes(blocks, engine, known, model._seed)
         return known, [vote(model, passes, k) for k in _prepare(model, known, ks)]
-    known = find_rows(model, blocks, engine, known, checkpoint)
+    try:
+        known = find_rows(model, blocks, engine, known, checkpoint)
+    except TooManyRowsError:
+        if not isinstance(model, OneHotMethod):
+            raise
+        ks = _prepare(model, known, ks)
+        return known, [block_kmeans.solve(model, blocks, engine, known, k) for k in ks]
     n_rows = len(known.fragments().counts)
     cuts = []
     for k in _prepare(model, known, ks):
@@ -133,13 +139,17 @@ def find_rows(
         work = partial(tally.distinct, encoding=encoding)
         combine = partial(_merge, encoding=encoding, budget=budget)
         rows = engine.fold(numbered(blocks), work, combine)
-        checkpoint.save(stage, rows)
+        checkpoint.save(stage, _affordable(rows, budget))
     return known.with_rows(rows)
 
 
 def _merge(one: tally.Rows, other: tally.Rows, *, encoding: Encoding, budget: int):
-    rows = tally.merge(one, other, encoding=encoding)
-    needed = rows.columns.nbytes + rows.counts.nbytes + rows.first.nbytes
+    return _affordable(tally.merge(one, other, encoding=encoding), budget)
+
+
+def _affordable(rows: tally.Rows, budget: int) -> tally.Rows:
+    """Return rows that fit the budget, or raise; it does not matter how they came."""
+    needed = rows.__sizeof__()
     if needed > budget:
         msg = (
             f"more than {len(rows.counts):,} distinct label rows take over "

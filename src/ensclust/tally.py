@@ -111,6 +111,10 @@ class Counts:
     values: tuple[np.ndarray, ...]
     overlap: np.ndarray
 
+    def __sizeof__(self) -> int:
+        """Return bytes; Dask plans memory and transfers by it."""
+        return self.overlap.nbytes + sum(column.nbytes for column in self.values)
+
 
 def count(
     columns: Sequence[np.ndarray],
@@ -217,6 +221,10 @@ class Rows:
     columns: np.ndarray
     counts: np.ndarray
     first: np.ndarray
+
+    def __sizeof__(self) -> int:
+        """Return bytes; Dask plans memory and transfers by it."""
+        return self.columns.nbytes + self.counts.nbytes + self.first.nbytes
 
 
 def distinct(columns: Sequence[np.ndarray], number: int, *, encoding: Encoding) -> Rows:

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
 import ensclust
+import ensclust.streams
 from ensclust import Blocks, block_generation, consensus, generate
 from ensclust.cli import main
 from strategies import random_ensemble
@@ -87,6 +88,24 @@ def test_nothing_of_the_size_of_the_data_comes_before_it_is_asked_for(monkeypatc
         consensus(da.from_array(table, (n // 4, 4)), 3, random_state=0)
     assert sizes[0] == pytest.approx(sizes[1], rel=0.02)
     assert sizes[1] < 8000
+
+
+def test_predict_knows_the_columns_without_weight(labels):
+    weights = [0, 1, 1, 2, 1, 0, 1]
+    options = {"weights": weights, "base": "precomputed", "random_state": 0}
+    for cls in (ensclust.ECPCSMC, ensclust.KCC):
+        model = cls(4, **options).fit(Blocks(labels, rows=90))
+        known = cls(4, **options).fit(labels)
+        np.testing.assert_array_equal(np.asarray(model.labels_), known.labels_)
+        np.testing.assert_array_equal(model.predict(labels), known.labels_)
+
+
+def test_predict_needs_the_rows_that_labels_were_given_to(labels, monkeypatch):
+    monkeypatch.setattr(ensclust.streams, "DEFAULT_MEMORY", 100)
+    model = ensclust.KCC(4, base="precomputed", random_state=0, n_init=1)
+    model.fit(Blocks(labels, rows=90))
+    with pytest.raises(TypeError, match="stream of 500 objects are not in memory"):
+        model.predict(labels)
 
 
 def test_files_are_read_by_the_workers(tmp_path, labels, client):

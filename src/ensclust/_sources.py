@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CELLS = 2**18  # numbers converted at a time
+# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
+# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
+HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
 
 
@@ -140,7 +144,8 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
+        with HEADER:
+            loaded = np.load(path, allow_pickle=False, mmap_mode="r")
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error)

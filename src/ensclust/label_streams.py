@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust._replace import beside
+from ensclust._sources import HEADER
 from ensclust._validation import import_optional
 from ensclust.passes import call, numbered
 
@@ -153,7 +154,8 @@ def _add(one: list, other: list) -> list:
 
 
 def _put_npy(part: Path, number: int, start: int, labels: np.ndarray) -> None:
-    mapped = np.lib.format.open_memmap(part, "r+")
+    with HEADER:
+        mapped = np.lib.format.open_memmap(part, "r+")
     mapped[start : start + len(labels)] = labels
     mapped.flush()
 

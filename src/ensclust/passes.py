@@ -83,6 +83,6 @@ class TooManyRowsError(MemoryError):
 def numbered(blocks: Blocks) -> Iterator[tuple[int, Block]]:
     """Yield the blocks with their numbers, telling how far they are."""
     for number, block in enumerate(blocks):
-        if len(blocks):
+        if len(blocks) and blocks.engine == "blocks":
             tell(number, len(blocks))
         yield number, block

@@ -42,7 +42,7 @@ def solve(
     ``model`` is left as :meth:`fit` would leave it, but for what is per object.
     """
     check_method(model, ks)
-    known = count(model, blocks, engine, checkpoint)
+    known = whole = count(model, blocks, engine, checkpoint)
     total = sum(known.lengths.values())
     ks = [model._check_k(k, total) for k in ks]
     model.weights_ = model._find_weights(known)
@@ -55,29 +55,30 @@ def solve(
             "consensus label is -1."
         )
     if not known.n_objects:
-        return known, [Solved(_nobody, 0) for _ in ks]
+        return whole, [Solved(_nobody, 0) for _ in ks]
     if isinstance(model, MetaClustering):
         passes = Passes(blocks, engine, known, model._seed)
-        return known, [vote(model, passes, k) for k in _prepare(model, known, ks)]
+        return whole, [vote(model, passes, k) for k in _prepare(model, known, ks)]
     try:
         known = find_rows(model, blocks, engine, known, checkpoint)
     except TooManyRowsError:
         if not isinstance(model, OneHotMethod):
             raise
         ks = _prepare(model, known, ks)
-        return known, [block_kmeans.solve(model, blocks, engine, known, k) for k in ks]
+        return whole, [block_kmeans.solve(model, blocks, engine, known, k) for k in ks]
     n_rows = len(known.fragments().counts)
     cuts = []
     for k in _prepare(model, known, ks):
         fit = k if isinstance(k, str) else min(k, n_rows)
         cuts.append(_cut(model, known, fit, k))
     model.__dict__.pop("_graph", None)  # F x Nc numbers of PTGP
-    return known, cuts
+    return whole, cuts
 
 
 def _prepare(model: BaseConsensus, known: Tally, ks: list) -> list:
     model._prepared = known
-    model._absent = np.zeros(0, bool)  # only objects in memory are known to be absent
+    # What is per object is not known: who is absent, and the labels of rows as yet.
+    model._absent, model._row_labels = np.zeros(0, bool), np.zeros(0, np.int32)
     model._prepare(known)
     return [k if isinstance(k, str) else min(k, known.n_objects) for k in ks]
 

@@ -14,7 +14,7 @@ from ensclust.agreement import agreement_of, contingency
 from ensclust.passes import either, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ensclust._methods._families import MetaClustering
     from ensclust.base import BaseConsensus
@@ -70,17 +70,14 @@ class Passes(NamedTuple):
             ),
             tables=tables,
         )
-        left = numbered(self.blocks)
         if tables:
-            return self.engine.fold(left, work, _add_ballots)
-        total, size = None, self.engine.wave
-        while wave := list(islice(left, size)):
-            total = either(
-                _add_ballots, total, self.engine.fold(wave, work, _add_ballots)
-            )
+            return self.engine.fold(numbered(self.blocks), work, _add_ballots)
+        total = None
+        for wave in _waves(self.blocks, self.engine):
+            found = self.engine.fold(wave, work, _add_ballots)
+            total = either(_add_ballots, total, found)
             if total and all((b.first < NOWHERE).all() for b in total):
                 break
-            size *= 2
         return total or []
 
 
@@ -90,19 +87,30 @@ def first_objects(blocks: Blocks, engine: Engine, work: Callable, k: int) -> np.
     ``work(columns, number)`` gives labels; blocks are worked on until every label is
     found, or to the end.
     """
-    left, size = numbered(blocks), engine.wave
     first = np.full(k, NOWHERE)
-    while wave := list(islice(left, size)):
+    for wave in _waves(blocks, engine):
         found = engine.fold(wave, partial(_firsts, work=work, k=k), np.minimum)
         first = first if found is None else np.minimum(first, found)
         if (first < NOWHERE).all():
             break
-        size *= 2
     return first
 
 
+def _waves(blocks: Blocks, engine: Engine) -> Iterator[list]:
+    """Yield the blocks, some at a time, then twice as many."""
+    left, size = numbered(blocks), engine.wave
+    while wave := list(islice(left, size)):
+        yield wave
+        size *= 2
+
+
 def _firsts(columns, number: int, *, work: Callable, k: int) -> np.ndarray:
-    values, rows = np.unique(work(columns, number), return_index=True)
+    return _first_places(work(columns, number), number, k)
+
+
+def _first_places(labels: np.ndarray, number: int, k: int) -> np.ndarray:
+    """Return the place of the first object of each label in a block."""
+    values, rows = np.unique(labels, return_index=True)
     first = np.full(k, NOWHERE)
     first[values[values >= 0]] = tally.place(number, rows[values >= 0])
     return first
@@ -115,9 +123,7 @@ def ballot(columns, number: int, *, encoding, metas, vote, tables) -> list[Ballo
     for meta in metas:
         k = int(meta.max()) + 1
         labels = vote(ensemble, meta)
-        values, rows = np.unique(labels, return_index=True)
-        first = np.full(k, NOWHERE)
-        first[values[values >= 0]] = tally.place(number, rows[values >= 0])
+        first = _first_places(labels, number, k)
         shared = None
         if tables:
             counts = contingency(ensemble, labels)

@@ -173,7 +173,7 @@ class Blocks:
         if path.is_dir() and any((path / n).exists() for n in ("zarr.json", ".zarray")):
             zarr = import_optional("zarr", "reading Zarr", "zarr")
             self._take_array(zarr.open_array(path, mode="r"), rows, f"{path}, ")
-            files = sorted(path.glob(".zarray")) or [path / "zarr.json"]
+            files = sorted(file for file in path.rglob("*") if file.is_file())
         else:
             files = _files(path)
             self.holds_cells = content == "labels"
@@ -227,7 +227,7 @@ class Blocks:
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
         edges = [*range(0, array.shape[0], step), array.shape[0]]
         self._list = [
-            Block(f"{prefix}{_rows(a, b)}", partial(_slice, array, a, b), b - a)
+            Block(f"{prefix}{_rows(a, b)}", _slice_of(array, a, b), b - a)
             for a, b in pairwise(edges)
         ]
         return None
@@ -362,6 +362,13 @@ def _step(rows: int | None, n_columns: int, piece: int) -> int:
         msg = f"rows={rows!r}; expected an integer of at least 1, or None."
         raise ValueError(msg)
     return rows
+
+
+def _slice_of(array: Any, a: int, b: int) -> Callable:
+    """Return what reads some rows; of an array in memory only those are sent."""
+    if isinstance(array, np.ndarray):
+        return partial(columns_of, array[a:b])
+    return partial(_slice, array, a, b)
 
 
 def _slice(array: Any, a: int, b: int) -> list[np.ndarray]:

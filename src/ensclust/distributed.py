@@ -129,12 +129,11 @@ def lazy_labels(
     """Return labels as a Dask array, a chunk per block."""
     array = import_optional("dask.array", "the dask engine", "dask")
     parts = Dask().tasks(enumerate(blocks), work)
-    empty = [a == b for a, b in pairwise(starts)]
     return array.concatenate(
         [
             array.from_delayed(part, (b - a, *shape[1:]), np.int32)
-            for part, (a, b), skip in zip(parts, pairwise(starts), empty, strict=False)
-            if not skip
+            for part, (a, b) in zip(parts, pairwise(starts), strict=False)
+            if b > a
         ]
     )
 

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from benchmarks import select_k
+from benchmarks import scale, select_k
 from docs import make_readme
 from docs.make_methods import TARGET, render
 
@@ -39,6 +39,12 @@ def test_the_page_on_choosing_k_shows_what_was_measured():
     assert select_k.report(measured()) in page, "run: python -m benchmarks.select_k"
     for name in CRITERIA:
         assert f"| `{name}` |" in page
+
+
+def test_the_page_on_scale_shows_what_was_measured():
+    path = scale.RESULTS / "measurements.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert scale.report(lines) in scale.PAGE.read_text(), "run: benchmarks.scale"
 
 
 def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._methods.sec import SEC
 from ensclust.ballots import Solved, first_objects, rank_of, warn_of_fewer
 from ensclust.onehot_kmeans import Problem, Rows
 from ensclust.passes import numbered
@@ -79,6 +80,10 @@ def solve(
         threads=1,
     )
     problem.cluster_mass = mass
+    if isinstance(model, SEC):
+        # Its tables leave out a constant, at most 1 per object; a sum of fractions
+        # would depend on the blocks. So inertia_ is right up to a constant here.
+        problem.constant = float(known.n_objects)
     starts = [
         _begin(problem, shared, first.labels, np.random.default_rng((model._seed, s)))
         for s, first in enumerate(drawn)

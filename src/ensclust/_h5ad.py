@@ -28,6 +28,9 @@ def open_labels(path: Path) -> Source:
     """Return the columns of ``obs``; which of them are clusterings, the user says."""
     with _reading(path) as file:
         obs = _group(file, "obs")
+        if "column-order" not in obs.attrs:  # before AnnData 0.7
+            msg = f"{path} was written by an old AnnData. Read and write it anew."
+            raise ValueError(msg)
         names = [obs.attrs["_index"], *obs.attrs["column-order"]]
         n_rows = len(obs[names[0]])
 

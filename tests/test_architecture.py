@@ -19,15 +19,20 @@ LAYERS = (
     ("_parallel", "_validation", "_encoding", "_progress", "_documentation", "_html"),
     ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
+    ("blocks", "tally", "checkpoints", "passes"),
     ("similarity", "coassociation", "dendrogram", "partition", "voting"),
     ("checkpoint", "coarsening", "linkage"),
     ("nearest", "onehot_kmeans", "microclusters", "_base_clusterers", "datasets"),
     ("generation",),
+    ("block_generation",),
     ("cohesion", "certainty", "criteria"),
     ("base",),
     ("_methods", "selection"),
     ("comparison", "inspection", "_options"),
     ("plotting",),
+    ("ballots", "block_kmeans"),
+    ("streams", "label_streams"),
+    ("distributed",),
 )
 
 

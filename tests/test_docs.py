@@ -3,7 +3,7 @@ import json
 import re
 
 import pytest
-from benchmarks import coarsening, select_k
+from benchmarks import coarsening, scale, select_k
 from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import TARGET, render
 
@@ -55,6 +55,12 @@ def test_the_page_on_choosing_k_shows_what_was_measured():
 def test_the_page_on_large_trees_shows_what_was_measured():
     text = coarsening.report(coarsening.read())
     assert text in coarsening.PAGE.read_text(), "run: python -m benchmarks.coarsening"
+
+
+def test_the_page_on_scale_shows_what_was_measured():
+    path = scale.RESULTS / "measurements.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert scale.report(lines) in scale.PAGE.read_text(), "run: benchmarks.scale"
 
 
 def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():

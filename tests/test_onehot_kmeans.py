@@ -9,7 +9,7 @@ import reference
 from ensclust import Ensemble, _kernels
 from ensclust._methods.kcc import UTILITIES, Utility
 from ensclust._methods.sec import Spectral
-from ensclust.onehot_kmeans import _draw, _Problem, check_init, onehot_kmeans
+from ensclust.onehot_kmeans import Problem, _draw, check_init, onehot_kmeans
 from strategies import ensembles, random_ensemble
 
 DIVERGENCES = (*UTILITIES, "sec")
@@ -187,7 +187,7 @@ def test_skipping_settled_rows_changes_nothing(name, repair, monkeypatch):
     options = {"n_init": 4, "tol": -np.inf, "repair": repair}
     skipping = solve(ensemble, 12, name, **options)
     everything = np.full((2, 12), np.inf), 0.0
-    monkeypatch.setattr(_Problem, "_bounds", lambda *_: everything)
+    monkeypatch.setattr(Problem, "_bounds", lambda *_: everything)
     plain = solve(ensemble, 12, name, **options)
     assert (plain.trace == skipping.trace).all()
     assert (plain.labels == skipping.labels).all()

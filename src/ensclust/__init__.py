@@ -6,6 +6,8 @@ __version__ = "0.1.0"
 
 # Where each public name lives; loaded on first use, so that importing is quick.
 _HOMES = {
+    "Blocks": "blocks",
+    "LabelStream": "label_streams",
     "Ensemble": "ensemble",
     "CoAssociation": "coassociation",
     "Dendrogram": "dendrogram",

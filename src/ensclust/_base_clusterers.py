@@ -101,12 +101,15 @@ class KMeans:
             max_iter=self.max_iter,
             random_state=seed,
         )
-        centres = model.fit(X).cluster_centers_
+        self.place(model.fit(X).cluster_centers_, view, n_features)
+        self.n_iter_ = model.n_iter_
+        return self
+
+    def place(self, centres: np.ndarray, view: View, n_features: int) -> None:
+        """Take centres, as the view shows them."""
         norms = (centres.astype(np.float64) ** 2).sum(axis=1)
         self.half_norms = (norms / 2).astype(np.float32)
         self.centres = view.back(centres, n_features)
-        self.n_iter_ = model.n_iter_
-        return self
 
     def predict(self, X) -> np.ndarray:
         """Return the nearest centre of each row, of all features."""

@@ -136,19 +136,40 @@ class Labels:
         """Return the label that each distinct cell of column ``m`` stands for."""
         column = self._columns[m]
         texts = [text.strip() for text in column.known]
-        label = {text: _whole(text) for text in texts if _NUMBER.fullmatch(text)}
-        label |= dict.fromkeys(NOT_CLUSTERED, -1)
-        present = sorted({text for text in texts if label.get(text) != -1})
-        if all(map(_COMMA.fullmatch, present)) and present:
-            label |= dict.fromkeys(present)  # no labels, and surely no names
-        elif not all(text in label for text in present):  # names, perhaps with numbers
-            label |= {text: position for position, text in enumerate(present)}
+        label = meaning(texts)
         for text, place in zip(texts, column.places, strict=True):
             if label[text] is None:
                 where = f"{self.path}, {self.place} {place}, column {self.names[m]!r}"
-                msg = f"{where}: {text!r} {_why_no_label(text)}"
-                raise ValueError(msg)
+                raise no_label(where, text)
         return np.array([label[text] for text in texts], np.int64)
+
+
+def meaning(texts: Iterable[str]) -> dict[str, int | None]:
+    """Return the label that each cell of a column stands for, None where it is none.
+
+    A column of whole numbers keeps them; names become 0, 1, ... in sorted order.
+    """
+    label = {text: _whole(text) for text in texts if _NUMBER.fullmatch(text)}
+    label |= dict.fromkeys(NOT_CLUSTERED, -1)
+    present = sorted({text for text in texts if label.get(text) != -1})
+    if all(map(_COMMA.fullmatch, present)) and present:
+        label |= dict.fromkeys(present)  # no labels, and surely no names
+    elif not all(text in label for text in present):  # names, perhaps with numbers
+        label |= {text: position for position, text in enumerate(present)}
+    return label
+
+
+def no_label(where: str, text: str) -> ValueError:
+    """Return the error for a cell that is no label."""
+    return ValueError(f"{where}: {text!r} {_why_no_label(text)}")
+
+
+def present_texts(column: np.ndarray) -> np.ndarray:
+    """Return a column of texts without spaces around them, None if not clustered."""
+    texts, codes = np.unique([str(v).strip() for v in column], return_inverse=True)
+    known = meaning(texts.tolist())
+    shown = [None if known[text] == -1 else text for text in texts.tolist()]
+    return np.array(shown, dtype=object)[codes]
 
 
 class _Codes:

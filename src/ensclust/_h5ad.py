@@ -27,16 +27,39 @@ def require_anndata(what: str) -> Any:
 def open_labels(path: Path) -> Source:
     """Return the columns of ``obs``; which of them are clusterings, the user says."""
     with _reading(path) as file:
-        obs = _element(file, "obs")
-    columns = [obs.index.array, *(obs.iloc[:, i].array for i in range(obs.shape[1]))]
+        obs = _group(file, "obs")
+        if "column-order" not in obs.attrs:  # before AnnData 0.7
+            msg = f"{path} was written by an old AnnData. Read and write it anew."
+            raise ValueError(msg)
+        names = [obs.attrs["_index"], *obs.attrs["column-order"]]
+        n_rows = len(obs[names[0]])
 
-    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
-        for rows in row_blocks(len(obs), len(positions)):
-            yield [np.asarray(columns[i][rows]) for i in positions]
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        with _reading(path) as file:
+            columns = [file["obs"][names[i]] for i in positions]
+            for rows in row_blocks(within or range(n_rows), len(positions)):
+                yield [_rows_of(column, rows) for column in columns]
 
-    names = ["", *map(str, obs.columns)]
-    choice = f"obs columns {_listed(names[1:])}"
-    return Source(names, len(obs), blocks, index=0, choice=choice)
+    shown = ["", *map(str, names[1:])]
+    choice = f"obs columns {_listed(shown[1:])}"
+    return Source(shown, n_rows, blocks, index=0, choice=choice)
+
+
+def _rows_of(column: Any, rows: slice) -> np.ndarray:
+    """Return some rows of a column of obs; categories as values, None if missing."""
+    if hasattr(column, "keys"):
+        if "codes" in column:
+            io = require_anndata("reading")
+            known = [*io.read_elem(column["categories"]), None]  # code -1 finds None
+            return np.array(known, dtype=object)[column["codes"][rows]]
+        values = column["values"]
+        is_text = values.dtype.kind == "O"
+        filled = (values.asstr() if is_text else values)[rows].astype(object)
+        filled[column["mask"][rows]] = None
+        return filled
+    return column.asstr()[rows] if column.dtype.kind == "O" else column[rows]
 
 
 def open_features(path: Path, wanted: Sequence[str]) -> Source:
@@ -56,11 +79,14 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
     first_gene = len(names)
     table = np.column_stack([np.empty((len(ids), 0)), *embeddings.values()])
 
-    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
         chosen = [i - first_gene for i in positions if i >= first_gene]
+        width = len(genes) if chosen else len(positions)
         with _reading(path) as file:
             X = _matrix(path, file, len(ids), len(chosen)) if chosen else None
-            for rows in row_blocks(len(ids), len(genes) if chosen else len(positions)):
+            for rows in row_blocks(within or range(len(ids)), width):
                 expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
                 yield [
                     ids[rows]
@@ -129,10 +155,14 @@ def _reading(path: Path) -> Iterator[Any]:
 
 
 def _element(file: Any, name: str) -> Any:
+    return require_anndata("reading").read_elem(_group(file, name))
+
+
+def _group(file: Any, name: str) -> Any:
     if name not in file:
         msg = f"{file.filename} cannot be read as h5ad: it has no {name}."
         raise ValueError(msg)
-    return require_anndata("reading").read_elem(file[name])
+    return file[name]
 
 
 def _matrix(path: Path, file: Any, n_rows: int, n_columns: int) -> Any:

@@ -65,3 +65,25 @@ def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
     if path.samefile(source) and not is_device(path):
         msg = f"{path} is the input. Name another file for the output."
         raise ValueError(msg)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a name beside ``path`` for what takes its place when all is written.
+
+    For directories, and for files that several processes write. What stands at
+    ``path`` before is left alone until then; a directory is never replaced.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        msg = f"{path} is a directory that exists. Delete it or name another."
+        raise FileExistsError(msg)
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)

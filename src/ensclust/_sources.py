@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 import zlib
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CELLS = 2**18  # numbers converted at a time
+# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
+# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
+HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
 
 
@@ -30,28 +35,60 @@ class Source:
     n_rows : int
         Number of objects.
     blocks : callable
-        Takes the positions of columns; yields lists of their next values, block by
-        block.
+        Takes the positions of columns and a range of rows (None: all); yields lists of
+        their next values, block by block.
     index : int or None
         The column that names the objects by the format's own convention.
     groups : dict of str to list of int
         Names that stand for several columns.
     choice : str
         Why columns must be named, if they must: what there is to choose from.
+    pieces : list of int
+        Rows of the pieces that the file is stored in, one after the other; empty where
+        reading may begin anywhere at no cost.
     """
 
     names: list[str]
     n_rows: int
-    blocks: Callable[[list[int]], Iterator[list[np.ndarray]]]
+    blocks: Callable[..., Iterator[list[np.ndarray]]]
     index: int | None = None
     groups: dict[str, list[int]] = field(default_factory=dict)
     choice: str = ""
+    pieces: list[int] = field(default_factory=list)
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield slices of rows that hold a bounded number of cells."""
+def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:
+    """Yield slices of a range of rows that hold a bounded number of cells."""
     step = max(1, _CELLS // max(1, n_columns))
-    return (slice(start, start + step) for start in range(0, n_rows, step))
+    for start in rows[::step]:
+        yield slice(start, min(start + step, rows.stop))
+
+
+def choose_columns(
+    path, names, columns, id_column, index, groups=None
+) -> tuple[int | None, list[int]]:
+    """Return the positions of the id column and of the columns to use."""
+    id_at = index if id_column is None else _position(path, names, id_column)
+    if columns is None:
+        used = [i for i in range(len(names)) if i not in (id_at, index)]
+    else:
+        known = groups or {}
+        parts = [known.get(name) or [_position(path, names, name)] for name in columns]
+        used = list(chain.from_iterable(parts))
+    if not used:
+        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
+        raise ValueError(msg)
+    return id_at, used
+
+
+def _position(path, names: Sequence[str], name: str) -> int:
+    if names.count(name) == 1:
+        return names.index(name)
+    shown = ", ".join(map(repr, filter(None, names[:20])))
+    shown += ", ..." if len(names) > 20 else ""
+    number = "no column" if name not in names else f"{names.count(name)} columns"
+    msg = f"{path} has {number} {name!r}. Its columns are {shown}."
+    raise ValueError(msg)
 
 
 def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
@@ -93,8 +130,10 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     index = names.index("object") if "object" in names else None
     mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
 
-    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
-        for rows in row_blocks(n_rows, len(positions)):
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        for rows in row_blocks(within or range(n_rows), len(positions)):
             # Mapped afresh, so that the pages of earlier blocks are let go.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = (columns[i] for i in positions)
@@ -105,7 +144,8 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
+        with HEADER:
+            loaded = np.load(path, allow_pickle=False, mmap_mode="r")
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error)
@@ -146,17 +186,43 @@ def open_parquet(path: Path) -> Source:
     if not index and schema.names[:1] == ["object"]:
         index = [0]
 
-    def blocks(positions: list[int]) -> Iterator[list[np.ndarray]]:
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
         names = [schema.names[i] for i in positions]
         rows = max(1024, _CELLS // len(names))
         wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
+        groups, done, stop = _row_groups(pieces, within)
         with parquet.ParquetFile(path, **_LEAN) as opened:
-            for batch in opened.iter_batches(rows, **wanted):
-                yield [_to_numpy(batch.column(name)) for name in names]
+            for batch in opened.iter_batches(rows, groups, **wanted):
+                first, last = max(0, -done), min(batch.num_rows, stop - done)
+                done += batch.num_rows
+                if first < last:
+                    part = batch.slice(first, last - first)
+                    yield [_to_numpy(part.column(name)) for name in names]
 
     file.close()
     only = index[0] if len(index) == 1 else None
-    return Source(list(schema.names), file.metadata.num_rows, blocks, only)
+    meta = file.metadata
+    pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+    return Source(list(schema.names), meta.num_rows, blocks, only, pieces=pieces)
+
+
+def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:
+    """Return the row groups that hold some rows, and where those begin and end.
+
+    The places count from the first row wanted, which lies behind ``-begin`` others.
+    """
+    if within is None:
+        return list(range(len(pieces))), 0, sum(pieces)
+    starts = [0, *accumulate(pieces)]
+    groups = [
+        i
+        for i, n in enumerate(pieces)
+        if starts[i] < within.stop and starts[i] + n > within.start
+    ]
+    begin = starts[groups[0]] - within.start if groups else 0
+    return groups, begin, len(within)
 
 
 def _to_numpy(column) -> np.ndarray:

@@ -41,7 +41,11 @@ def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     >>> agreement(ensemble, [0, 0, 1, 1]).ari
     array([ 1. , -0.5])
     """
-    counts = contingency(ensemble, labels)
+    return agreement_of(ensemble, contingency(ensemble, labels))
+
+
+def agreement_of(ensemble: Ensemble, counts: np.ndarray) -> Agreement:
+    """Do as :func:`agreement` for counts that :func:`contingency` gave, (k, Nc)."""
     tables = [counts[:, first:last] for first, last in spans(ensemble)]
     return Agreement(
         np.array([table_nmi(table) for table in tables]),
@@ -87,7 +91,8 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     >>> agreement_weights(Ensemble.from_clusterings([good, good, bad])).round(2)
     array([1.48, 1.48, 0.03])
     """
-    ensemble = Ensemble(ensemble)
+    if not isinstance(ensemble, Ensemble):
+        ensemble = Ensemble(ensemble)
     nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
     if not weights.any():

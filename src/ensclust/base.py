@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ensclust import nearest
 from ensclust._validation import check_n_clusters, check_weights, warn
 from ensclust.agreement import agreement_weights
+from ensclust.blocks import is_dask_array, is_stream
 from ensclust.certainty import Certainty
 from ensclust.coassociation import CoAssociation
 from ensclust.cohesion import memberships
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator, default_base_k, validate_features
+from ensclust.tally import Tally, in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +83,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
             an (n_samples, M) array, a DataFrame, an Ensemble or the path of a file.
+            A Dask array or Blocks of either: ``labels_`` is then lazy.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -89,6 +92,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self
         """
         generation_seed = self._start()
+        if is_stream(X):
+            from ensclust import distributed  # noqa: PLC0415  a layer above
+
+            return distributed.fit(self, X, generation_seed)
         self.ensemble_ = self._make_ensemble(X, generation_seed)
         self.labels_ = self._solve(self.ensemble_, [self.n_clusters])[0]
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
@@ -113,19 +120,22 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             self.n_features_in_ = ensemble.n_clusterings
             return ensemble
         X = validate_features(self, X)
-        k = self._check_k(self.n_clusters, X.shape[0])
+        self.generator_ = self._generator(X.shape[0], seed).fit(X)
+        return self.generator_.ensemble_
+
+    def _generator(self, n_samples: int, seed: int) -> EnsembleGenerator:
+        k = self._check_k(self.n_clusters, n_samples)
         base_k = self.base_k
         if base_k is None:
-            base_k = default_base_k(X.shape[0], lowest=2 if isinstance(k, str) else k)
-        self.generator_ = EnsembleGenerator(
+            base_k = default_base_k(n_samples, lowest=2 if isinstance(k, str) else k)
+        return EnsembleGenerator(
             self.n_clusterings,
             base_k=base_k,
             base=self.base,
             noise=self.noise,
             random_state=seed,
             n_jobs=self.n_jobs,
-        ).fit(X)
-        return self.generator_.ensemble_
+        )
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.base, str) and self.base == "precomputed"
@@ -155,14 +165,17 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         new, F the distinct rows of training, and Nc^2 numbers of memory. Base
         clusterers that label new objects come on top.
         """
+        if is_dask_array(X):
+            return X.rechunk({1: -1}).map_blocks(self.predict, drop_axis=1, dtype="i4")
         ensemble = self._encode(X)
-        if (self.labels_ < 0).all():
+        if self.n_clusters_ == 0:
             return np.full(ensemble.n_objects, -1, np.int32)
         return self._assign(self._counting(ensemble))
 
     def _assign(self, ensemble: Ensemble) -> np.ndarray:
         """Return the labels of other objects."""
-        labels = self.labels_[self.labels_ >= 0]
+        by_row = isinstance(self._prepared, Tally)  # fitted to a stream
+        labels = self._row_labels if by_row else self.labels_[self.labels_ >= 0]
         return nearest.label(self._affinity(), labels, ensemble, n_jobs=self.n_jobs)
 
     def memberships(self, X=None) -> np.ndarray:
@@ -176,7 +189,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         for: time Nc^2 k + F M k for F distinct label rows, no matrix of objects.
         """
         check_is_fitted(self, "labels_")
-        objects = self._counting(self.ensemble_ if X is None else self._encode(X))
+        known = in_memory(self.ensemble_)
+        objects = self._counting(known if X is None else self._encode(X))
         if self.n_clusters_ == 0:
             return np.zeros((objects.n_objects, 0))
         return memberships(self._affinity(), self.labels_[self.labels_ >= 0], objects)
@@ -188,7 +202,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
         """
         check_is_fitted(self, "labels_")
-        return Certainty.of(self.ensemble_, self.labels_, weights=self.weights_)
+        ensemble = in_memory(self.ensemble_)
+        return Certainty.of(ensemble, self.labels_, weights=self.weights_)
 
     def report(self, path, X=None, **more) -> None:
         """Write what was found as one HTML file that opens in a browser, offline.
@@ -337,15 +352,17 @@ def consensus(
     *,
     noise: str = "missing",
     random_state=None,
+    checkpoint: Any = None,
     **params,
-) -> np.ndarray:
+) -> Any:
     """Combine many clusterings of the same objects into one.
 
     Parameters
     ----------
-    labels : Ensemble, array-like, DataFrame or path
+    labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
         The base clusterings, (n_objects, n_clusterings), one column each; negative or
         NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
+        A Dask array, or :class:`ensclust.Blocks`, is never in memory as a whole.
     n_clusters : int, "auto" or list of them
         Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
         suggests. For a list, all are cut from one preparation.
@@ -357,6 +374,8 @@ def consensus(
         cluster of it; NaN and None stay missing.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
+    checkpoint : path or None
+        Directory where a stream's counts are kept: an interrupted run goes on there.
     **params
         Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
         the base clusterings.
@@ -364,7 +383,8 @@ def consensus(
     Returns
     -------
     ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
-        Cluster numbers 0, 1, ... by first appearance.
+        Cluster numbers 0, 1, ... by first appearance. For a Dask array a lazy Dask
+        array, for Blocks a :class:`ensclust.LabelStream`.
 
     Examples
     --------
@@ -380,7 +400,11 @@ def consensus(
     if not ks:
         msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
         raise ValueError(msg)
-    ensemble = Ensemble(labels, noise=noise)
-    model = make(method, base="precomputed", random_state=random_state, **params)
-    columns = model._fit_all(ensemble, ks)
+    own = {"base": "precomputed", "noise": noise, "random_state": random_state}
+    model = make(method, **own, **params)
+    if is_stream(labels) or checkpoint is not None:
+        from ensclust import distributed  # noqa: PLC0415  a layer above
+
+        return distributed.consensus(labels, ks, model, checkpoint, several=several)
+    columns = model._fit_all(Ensemble(labels, noise=noise), ks)
     return np.column_stack(columns) if several else columns[0]

@@ -28,6 +28,7 @@ from ensclust._options import (
     several_k,
 )
 from ensclust._progress import progress
+from ensclust._stream_command import takes_streams
 from ensclust.bench.cli import datasets, reproduce
 from ensclust.report.cli import TYPED, check_one_report, report, report_run
 
@@ -251,6 +252,7 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 @output_option
 @report_option
 @run_options("ecpcs-mc")
+@takes_streams("features")
 def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
@@ -290,6 +292,7 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 @output_option
 @report_option
 @run_options("ecpcs-mc")
+@takes_streams("labels")
 def consensus(labels, n_clusters, noise, **shared) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 

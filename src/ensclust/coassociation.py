@@ -136,6 +136,13 @@ class CoAssociation:
         """
         fragments = self.ensemble.fragments()
         alone = is_split[fragments.inverse]
+        if fragments.counts[is_split].sum() > alone.sum():  # a stream has rows only
+            msg = (
+                "SimRank makes some objects with equal label rows less similar to each "
+                "other than to others, so they need labels of their own, which a "
+                "stream of blocks cannot give. Use ecpcs-hc, or labels in memory."
+            )
+            raise ValueError(msg)
         # Leaves in order of fragment, then of object; other objects share place -1.
         place = np.where(alone, np.arange(len(alone)), -1)
         pairs = np.stack([fragments.inverse, place], axis=1)

@@ -19,6 +19,7 @@ from ensclust import _parallel
 from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
 from ensclust._progress import tell
 from ensclust._validation import check_noise, check_share
+from ensclust.blocks import is_stream
 from ensclust.ensemble import Ensemble
 
 
@@ -36,13 +37,14 @@ def generate(
     max_iter: int = 100,
     random_state=None,
     n_jobs: int | None = None,
-) -> Ensemble:
+) -> Any:
     """Cluster ``X`` many times and return the ensemble.
 
     Parameters
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-        The objects. Sparse where the clusterers take it; "kmeans" does.
+        The objects. Sparse where the clusterers take it; "kmeans" does. Or a Dask array
+        or Blocks, see :mod:`ensclust.block_generation`: labels come out as such.
     n_clusterings : int, default=20
         M, the number of base clusterings.
     base_k : int, (lo, hi), list of M ints or None
@@ -123,7 +125,8 @@ def generate(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    return generator.fit(X).ensemble_
+    generator.fit(X)
+    return generator.stream_ if is_stream(X) else generator.ensemble_
 
 
 class EnsembleGenerator(TransformerMixin, BaseEstimator):
@@ -193,6 +196,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit every base clusterer to ``X``."""
+        if is_stream(X):
+            from ensclust import block_generation  # noqa: PLC0415  a layer above
+
+            return block_generation.fit(self, X)
         X = validate_features(self, X)
         check_noise(self.noise)
         rng = check_random_state(self.random_state)
@@ -243,6 +250,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         """Return the base clusters of new objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "models_")
         X = validate_features(self, X, reset=False)
+        return self.ensemble_.recode(np.column_stack(self.label(X)))
+
+    def label(self, X) -> list[np.ndarray]:
+        """Return the labels that the base clusterers give to new objects."""
         for model in self.models_:
             if not hasattr(model, "predict"):
                 msg = (
@@ -254,11 +265,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         X32 = None
         if hasattr(self, "mean_"):
             X32 = scaled(X, self.mean_, self.unit_)[-1]
-        clusterings = [
+        return [
             model.predict(X32 if isinstance(model, KMeans) else view.of(X))
             for model, view in zip(self.models_, self.views_, strict=True)
         ]
-        return self.ensemble_.recode(np.column_stack(clusterings))
 
     def _diversity(self, n_samples: int, n_features: int) -> Diversity:
         rows = check_share(self.max_samples, "max_samples", n_samples, "objects")

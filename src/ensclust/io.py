@@ -23,6 +23,7 @@ from ensclust._cells import Features, Labels
 from ensclust._delimited import STDIN, counts_columns, is_header, read_records
 from ensclust._progress import tell
 from ensclust._replace import check_writable, refuse_input, replacing
+from ensclust._sources import choose_columns
 from ensclust._validation import import_optional, warn
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         msg = f"{path} holds no objects."
         raise ValueError(msg)
     index, groups = source.index, source.groups
-    id_at, used = _choose(path, source.names, columns, id_column, index, groups)
+    id_at, used = choose_columns(path, source.names, columns, id_column, index, groups)
     cells = kind(path, [source.names[i] for i in used])
     ids: list = []
     done = 0
@@ -295,7 +296,7 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
             )
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         index = 0 if has_header and len(names) > 1 and names[0] in _INDEX else None
-        id_at, used = _choose(path, names, columns, id_column, index)
+        id_at, used = choose_columns(path, names, columns, id_column, index)
         cells = kind(path, [names[i] for i in used])
         ids: list[str] = []
         if has_header and len(block) == 1:
@@ -311,33 +312,6 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
             cells.add_rows([line for line, _ in block], rows)
             block = list(islice(records, n_rows))
     return Table(cells.values(), tuple(cells.names), None if id_at is None else ids)
-
-
-def _choose(
-    path, names, columns, id_column, index, groups=None
-) -> tuple[int | None, list[int]]:
-    """Return the positions of the id column and of the columns to use."""
-    id_at = index if id_column is None else _position(path, names, id_column)
-    if columns is None:
-        used = [i for i in range(len(names)) if i not in (id_at, index)]
-    else:
-        known = groups or {}
-        parts = [known.get(name) or [_position(path, names, name)] for name in columns]
-        used = list(chain.from_iterable(parts))
-    if not used:
-        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
-        raise ValueError(msg)
-    return id_at, used
-
-
-def _position(path, names: Sequence[str], name: str) -> int:
-    if names.count(name) == 1:
-        return names.index(name)
-    shown = ", ".join(map(repr, filter(None, names[:20])))
-    shown += ", ..." if len(names) > 20 else ""
-    number = "no column" if name not in names else f"{names.count(name)} columns"
-    msg = f"{path} has {number} {name!r}. Its columns are {shown}."
-    raise ValueError(msg)
 
 
 def _all_distinct(column: np.ndarray) -> bool:

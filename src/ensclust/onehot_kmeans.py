@@ -191,7 +191,7 @@ def onehot_kmeans(
         starts.append((s, first, rng))
     threads = _parallel.thread_count(n_jobs)
     outer = threads if len(starts) >= threads else 1
-    problem = _Problem(rows, divergence, max_iter, tol, repair, threads // outer)
+    problem = Problem(rows, divergence, max_iter, tol, repair, threads // outer)
     found = _parallel.run(problem.best, [(starts,)] * outer, n_jobs=outer)
     _, _, labels, trace = min(found, key=lambda best: best[:2])
     return Solution(labels[inverse], np.array(trace))
@@ -233,7 +233,7 @@ def _draw(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
     return first[np.argsort(rings[first], kind="stable")]
 
 
-class _Problem:
+class Problem:
     """The rows with their weights and distances, and how to descend from a start."""
 
     def __init__(self, rows, divergence, max_iter, tol, repair, threads):

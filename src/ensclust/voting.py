@@ -79,9 +79,14 @@ def settle(
         used = np.unique(labels[labels >= 0])
         if len(used) == meta_labels.max() + 1:
             return labels, meta_labels
-        rank = np.full(meta_labels.max() + 2, -1)
-        rank[used] = np.arange(len(used))
-        meta_labels = rank[meta_labels]
+        meta_labels = without_losers(meta_labels, used)
+
+
+def without_losers(meta_labels: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Return meta labels, numbered without gaps, -1 for those that are not used."""
+    rank = np.full(meta_labels.max() + 2, -1)
+    rank[used] = np.arange(len(used))
+    return rank[meta_labels]
 
 
 def memberships(

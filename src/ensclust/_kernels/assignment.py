@@ -37,6 +37,22 @@ def nearest_centre(
 
 
 @jit
+def add_rows(
+    X,  # IN (N, d) float32
+    labels,  # IN (N,) int32
+    scale,  # IN float64, what numbers are multiplied by before they are rounded
+    sums,  # INOUT (k, d) int64
+    counts,  # INOUT (k,) int64
+):
+    """Add rows to the sums of their labels, in fixed point: in any order the same."""
+    for i in range(X.shape[0]):
+        c = labels[i]
+        counts[c] += 1
+        for f in range(X.shape[1]):
+            sums[c, f] += np.int64(np.rint(np.float64(X[i, f]) * scale))
+
+
+@jit
 def nearest_centre_sparse(
     data,  # IN (nnz,) float32, CSR rows
     indices,  # IN (nnz,) int

@@ -52,6 +52,17 @@ def nearest_label(
 
 
 @jit
+def find_rows(
+    codes,  # IN (F, M) unsigned, known label rows, ascending
+    new,  # IN (Q, M) unsigned, coded alike
+    place,  # OUT (Q,) int64, -1 where a row is not known
+):
+    """Write the place of each new row among the known ones."""
+    for i in range(new.shape[0]):
+        place[i] = find_row(codes, new, i)
+
+
+@jit
 def find_row(codes, new, i):
     """Return the place of new row i among the ascending known rows, -1 if nowhere."""
     low, high = 0, codes.shape[0]

@@ -15,6 +15,8 @@ from ensclust.base import BaseConsensus
 from ensclust.certainty import Certainty
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.linkage import LINKAGES, link
+from ensclust.metrics import mean_nmi
+from ensclust.tally import in_memory
 
 if TYPE_CHECKING:
     from ensclust.coassociation import CoAssociation
@@ -110,7 +112,8 @@ class MetaClustering(BaseConsensus):
     """Partition the base clusters, then let objects vote.
 
     A method supplies ``_similarity(ensemble)``, a matrix of base clusters, and
-    ``_partition(n_clusters)``, the part of each.
+    ``_partition(n_clusters)``, the part of each, or ``_partitions(n_clusters)`` with
+    several such, of which that is kept whose labels share most with the inputs.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -146,14 +149,20 @@ class MetaClustering(BaseConsensus):
 
     def _cut(self, n_clusters: int) -> np.ndarray:
         n_parts = min(n_clusters, self._prepared.n_base_clusters)
-        labels, self.meta_labels_ = voting.settle(
-            self._prepared,
-            self._partition(n_parts),
-            weights=self._weights,
-            seed=self._seed,
-            n_jobs=self.n_jobs,
-        )
+        settings = {"weights": self._weights, "seed": self._seed, "n_jobs": self.n_jobs}
+        settled = [
+            voting.settle(self._prepared, parts, **settings)
+            for parts in self._partitions(n_parts)
+        ]
+        best = settled[0] if len(settled) == 1 else max(settled, key=self._quality)
+        labels, self.meta_labels_ = best
         return labels
+
+    def _quality(self, settled: tuple[np.ndarray, np.ndarray]) -> tuple[int, float]:
+        """Return how many clusters there are, and what they share with the inputs."""
+        labels, meta_labels = settled
+        shared = mean_nmi(self._prepared, labels, self._weights)
+        return int(meta_labels.max()), shared
 
     def _renumber(self, rank: np.ndarray) -> None:
         has_vote = self.meta_labels_ >= 0
@@ -176,7 +185,8 @@ class MetaClustering(BaseConsensus):
         time M per object beyond that of the base clusterers.
         """
         check_is_fitted(self, "labels_")
-        ensemble = self._counting(self.ensemble_ if X is None else self._encode(X))
+        known = in_memory(self.ensemble_) if X is None else self._encode(X)
+        ensemble = self._counting(known)
         if self.n_clusters_ == 0:
             return np.zeros((ensemble.n_objects, 0))
         return voting.memberships(
@@ -196,6 +206,9 @@ class MetaClustering(BaseConsensus):
 
     def _similarity(self, ensemble: Ensemble) -> np.ndarray:
         raise NotImplementedError
+
+    def _partitions(self, n_clusters: int) -> list[np.ndarray]:
+        return [self._partition(n_clusters)]
 
     def _partition(self, n_clusters: int) -> np.ndarray:
         raise NotImplementedError

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust import partition, similarity, voting
+from ensclust import partition, similarity
 from ensclust._documentation import MethodInfo, document
 from ensclust._methods._families import MetaClustering, cluster_mass, weigh
-from ensclust.metrics import mean_nmi
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,28 +134,13 @@ class MCLA(MetaClustering):
             partition.import_metis()  # rather now than after the work
         return similarity.jaccard(ensemble, n_jobs=self.n_jobs)
 
-    def _partition(self, n_clusters: int) -> np.ndarray:
-        """Return the parts that make the labels most like the base clusterings."""
+    def _partitions(self, n_clusters: int) -> list[np.ndarray]:
+        """Return the distinct parts that the runs found."""
         W, sizes = self.cluster_similarity_, self._prepared.sizes
         mass = cluster_mass(self._prepared, self._weights)
         if self.partitioner == "ncut":
-            return partition.ncut(W, n_clusters, mass=mass, random_state=self._seed)
+            return [partition.ncut(W, n_clusters, mass=mass, random_state=self._seed)]
         sizes = sizes if mass is None else sizes * mass
         seeds = check_random_state(self._seed).randint(2**31 - 1, size=self.n_init)
         runs = partition.metis(weigh(W, mass), sizes, n_clusters, seeds=seeds)
-        distinct = list({parts.tobytes(): parts for parts in runs}.values())
-        if len(distinct) == 1:
-            return distinct[0]
-        return max(distinct, key=self._quality)
-
-    def _quality(self, parts: np.ndarray) -> tuple[int, float]:
-        """Return how many clusters the parts lead to, and what they share."""
-        labels, meta_labels = voting.settle(
-            self._prepared,
-            parts,
-            weights=self._weights,
-            seed=self._seed,
-            n_jobs=self.n_jobs,
-        )
-        shared = mean_nmi(self._prepared, labels, self._weights)
-        return int(meta_labels.max()), shared
+        return list({parts.tobytes(): parts for parts in runs}.values())

@@ -1,0 +1,154 @@
+"""Commands over data that is not read as a whole: --engine and what goes with it."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ensclust._progress import progress
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ENGINE = (
+    "memory reads the file as a whole; blocks passes over it block by block; dask does "
+    "so with many workers. The last two take .npy, .parquet, .h5ad, .zarr and "
+    "directories of Parquet files, and write .npy, .parquet and .zarr."
+)
+_SCHEDULER = "For --engine dask: threads, processes, or the address of a scheduler."
+_CHECKPOINT = "Directory for counts, from which an interrupted run goes on."
+_OUTPUTS = (".npy", ".parquet", ".zarr")
+
+
+def takes_streams(content: str) -> Callable[[Callable], Callable]:
+    """Return a decorator: a command that can also pass over its input in blocks.
+
+    ``content`` is what the input holds, "labels" or "features".
+    """
+
+    def decorate(command: Callable) -> Callable:
+        @wraps(command)
+        def run(engine, scheduler, checkpoint, **options) -> None:
+            for name, value, needed in (
+                ("--scheduler", scheduler, ("dask",)),
+                ("--checkpoint", checkpoint, ("blocks", "dask")),
+            ):
+                if value is not None and engine not in needed:
+                    msg = f"{name} needs --engine {' or '.join(needed)}."
+                    raise click.UsageError(msg)
+            if engine == "memory":
+                command(**options)
+                return
+            with _scheduler(engine, scheduler):
+                _run(content, engine, checkpoint, **options)
+
+        for option in (
+            click.option("--checkpoint", type=click.Path(), metavar="DIR",
+                         help=_CHECKPOINT),
+            click.option("--scheduler", metavar="ADDRESS", help=_SCHEDULER),
+            click.option("--engine", type=click.Choice(["memory", "blocks", "dask"]),
+                         default="memory", show_default=True, help=_ENGINE),
+        ):  # fmt: skip
+            run = option(run)
+        return run
+
+    return decorate
+
+
+@contextmanager
+def _scheduler(engine: str, address: str | None) -> Iterator[None]:
+    """Make the scheduler that is asked for the active one."""
+    if engine != "dask":
+        yield
+        return
+    from ensclust._validation import import_optional
+
+    dask = import_optional("dask", "--engine dask", "dask")
+    distributed = import_optional("distributed", "--engine dask", "dask")
+    if address in (None, "threads"):
+        with dask.config.set(scheduler="threads"):
+            yield
+    elif address == "processes":
+        with distributed.LocalCluster() as cluster, distributed.Client(cluster):
+            yield
+    elif "://" in str(address):
+        with distributed.Client(address):
+            yield
+    else:
+        msg = f"--scheduler {address} is not known. Use threads, processes or tcp://..."
+        raise click.UsageError(msg)
+
+
+def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> None:
+    """Do what the command does, block by block."""
+    from ensclust import distributed
+    from ensclust._methods import make
+    from ensclust.blocks import Blocks
+
+    path = options["data" if content == "features" else "labels"]
+    output = _check_output(options["output"])
+    given = options["n_clusters"]
+    ks = given if isinstance(given, list) else [given]
+    settings = {"random_state": options["seed"], "n_jobs": options["n_jobs"]}
+    settings |= dict(options["param"])
+    choice = {"columns": options["columns"], "id_column": options["id_column"]}
+    if content == "labels":
+        settings |= {"base": "precomputed", "noise": options["noise"]}
+    else:
+        if options["standardize"] or checkpoint:
+            msg = "--standardize and --checkpoint need --engine memory, or labels."
+            raise click.UsageError(msg)
+        settings |= {n: options[n] for n in ("n_clusterings", "base_k", "n_clusters")}
+    model = make(options["method"], **settings)
+    blocks = Blocks(path, content=content, engine=engine, **choice)
+    quiet = options["quiet"] or options["as_json"]
+    start = time.perf_counter()
+    with progress(f"{options['method']} over {path}", quiet=quiet):
+        if content == "labels":
+            stream = distributed.consensus(blocks, ks, model, checkpoint, several=True)
+        else:
+            stream = model.fit(blocks).labels_
+        sizes = stream.write(output)
+    facts = {"method": options["method"], "seed": options["seed"], "k": ks}
+    facts |= {"n_objects": len(stream), "output": str(output), "engine": engine}
+    facts |= {"sizes": [counts.tolist() for counts in sizes]}
+    facts["seconds"] = round(time.perf_counter() - start, 3)
+    _tell(facts, as_json=options["as_json"], quiet=options["quiet"])
+
+
+def _check_output(output: str) -> Path:
+    path = Path(output)
+    if path.suffix.lower() not in _OUTPUTS:
+        msg = (
+            f"-o {output} cannot be written in blocks. Name a file that ends in "
+            f"{', '.join(_OUTPUTS)}."
+        )
+        raise click.UsageError(msg)
+    if not path.resolve().parent.is_dir():
+        msg = f"{path} cannot be written: there is no directory {path.parent}."
+        raise FileNotFoundError(msg)
+    return path
+
+
+def _tell(facts: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(facts))
+    elif not quiet:
+        click.echo(
+            "{method}: {n_objects:,} objects, {seconds:.2f} s, seed {seed}".format(
+                **facts
+            ),
+            err=True,
+        )
+        for k, sizes in zip(facts["k"], facts["sizes"], strict=True):
+            click.echo(f"  k={k}: {len(sizes)} clusters", err=True)
+        click.echo(f"  labels written to {facts['output']}", err=True)

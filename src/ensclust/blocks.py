@@ -1,0 +1,385 @@
+"""Blocks: a table as a stream of row blocks, each of which can be read by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensclust import _h5ad, _sources
+from ensclust._encoding import label_columns
+from ensclust._validation import check_choice, import_optional
+
+CELLS = 2**23  # cells per block: 64 MB of int64
+
+_KINDS = (
+    "the path of an .npy, .parquet or .h5ad file, of a directory of Parquet files or "
+    "of a Zarr array; a Dask, Zarr or NumPy array; a list of arrays; or a function "
+    "without arguments that returns an iterator of arrays"
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    name : str
+        Where they come from, for messages.
+    load : callable, or delayed value
+        Returns their columns; what it is can be sent to another process.
+    n_rows : int or None
+        How many there are, if that is known.
+    """
+
+    name: str
+    load: Any
+    n_rows: int | None = None
+
+
+class Blocks:
+    """A table of N rows that is never in memory as a whole.
+
+    Parameters
+    ----------
+    source : path, array, list of arrays, callable or Blocks
+        An .npy, .parquet or .h5ad file; a directory of Parquet files, taken in the
+        order of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory
+        mapped or not); a list of arrays; or a function without arguments that returns
+        an iterator of arrays. Every pass calls it again, so a bare generator, which
+        would be empty at the second pass, is refused.
+    rows : int or None, default=None
+        Rows per block, where the source leaves a choice; None is as many as hold 2^23
+        cells, in whole row groups or chunks. Never changes a result.
+    columns : sequence of str or None
+        Names of the columns of a file to use, as in :func:`ensclust.io.read_labels`;
+        an h5ad file needs them.
+    id_column : str or None
+        The column of a file that names the objects, which is left out.
+    content : "labels" or "features", default="labels"
+        What a file holds.
+    engine : "blocks" or "dask", default="blocks"
+        Who passes over the blocks: this process, one after the other, or Dask, with
+        the scheduler that is active; blocks of a Dask array always take Dask.
+
+    Attributes
+    ----------
+    engine : str
+        As above.
+    holds_cells : bool
+        Whether texts are cells of a file, where "NA" means "not clustered" and "7" is a
+        number, and not labels as they stand.
+    identity : str
+        Tells this source from others between runs; empty if nothing does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.array([[0, 1], [0, 0], [1, 0], [1, 1]])
+    >>> [block.name for block in Blocks(labels, rows=3)]
+    ['rows 1 to 3', 'rows 4 to 4']
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        rows: int | None = None,
+        columns: Sequence[str] | None = None,
+        id_column: str | None = None,
+        content: str = "labels",
+        engine: str = "blocks",
+    ):
+        self.engine = check_choice(engine, "engine", ("blocks", "dask"))
+        self.holds_cells = False
+        self.identity = ""
+        self._list: list[Block] = []
+        self._function: Callable | None = None
+        if isinstance(source, Blocks):
+            self.__dict__.update(source.__dict__)
+        elif isinstance(source, str | os.PathLike):
+            self._open(Path(source), rows, columns, id_column, content)
+        elif is_dask_array(source):
+            self._take_dask(source)
+        elif isinstance(source, Generator):
+            msg = (
+                "labels is a generator, which can be passed over only once. Pass the "
+                "function that makes it: consensus(make_blocks, ...), not "
+                "consensus(make_blocks(), ...)."
+            )
+            raise TypeError(msg)
+        elif callable(source):
+            if engine == "dask":
+                msg = (
+                    'engine="dask" needs blocks that can be read in any order, which a '
+                    "function does not give. Pass files, or a Dask array."
+                )
+                raise ValueError(msg)
+            self._function = source
+        elif hasattr(source, "shape"):
+            self._take_array(source, rows)
+        elif isinstance(source, list | tuple):
+            self._list = _number(source)
+        else:
+            msg = f"{type(source).__name__} is no stream of blocks. Give {_KINDS}."
+            raise TypeError(msg)
+
+    def __iter__(self) -> Iterator[Block]:
+        if self._function is None:
+            return iter(self._list)
+        return _from_function(self._function)
+
+    def __len__(self) -> int:
+        """Return the number of blocks, 0 if it is not known."""
+        return len(self._list)
+
+    def map(self, function: Callable) -> Blocks:
+        """Return the stream of ``function(columns)``, labels that are made from it.
+
+        ``function`` takes and returns lists of columns, and can be sent elsewhere.
+        """
+        other = copy(self)
+        other.holds_cells, other.identity = False, ""
+        if self._function is not None:
+            other._function = partial(_each, function, self._function)
+        other._list = [
+            replace(block, load=_then(function, block.load)) for block in self._list
+        ]
+        return other
+
+    def to_dask(self, n_columns: int) -> Any:
+        """Return integer labels as a lazy Dask array, chunks of unknown size if so."""
+        array = import_optional("dask.array", "the dask engine", "dask")
+        delayed = import_optional("dask", "the dask engine", "dask").delayed
+        parts = [(delayed(_stack)(block.load), block.n_rows) for block in self]
+        return array.concatenate(
+            [
+                array.from_delayed(part, (nan if n is None else n, n_columns), int)
+                for part, n in parts
+            ],
+            allow_unknown_chunksizes=True,
+        )
+
+    def _open(self, path, rows, columns, id_column, content) -> None:
+        if path.is_dir() and any((path / n).exists() for n in ("zarr.json", ".zarray")):
+            zarr = import_optional("zarr", "reading Zarr", "zarr")
+            self._take_array(zarr.open_array(path, mode="r"), rows, f"{path}, ")
+            files = sorted(file for file in path.rglob("*") if file.is_file())
+        else:
+            files = _files(path)
+            self.holds_cells = content == "labels"
+            width = None
+            for file in files:
+                found = _file_blocks(file, rows, columns, id_column, content)
+                self._list += [block for block, _ in found]
+                widths = {n for _, n in found} | ({width} - {None})
+                if len(widths) > 1:
+                    msg = (
+                        f"{file} has {found[0][1]} columns, {files[0]} has {width}. "
+                        "Name those to use in columns (--columns)."
+                    )
+                    raise ValueError(msg)
+                width = next(iter(widths), None)
+        stats = [(str(file), file.stat()) for file in files]
+        stamps = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+        rows_of = [block.n_rows for block in self._list]
+        self.identity = repr((stamps, rows_of, columns, id_column))
+
+    def _take_dask(self, array) -> None:
+        if array.ndim != 2 or not array.shape[1]:
+            msg = (
+                f"labels is a Dask array of shape {array.shape}; expected two "
+                "dimensions, rows for objects and columns."
+            )
+            raise ValueError(msg)
+        whole = array.rechunk({1: -1})
+        starts = [0, *accumulate(whole.chunks[0])]
+        self._list = [
+            Block(_place(i, a, b), part, None if isnan(b) else int(b - a))
+            for i, (part, (a, b)) in enumerate(
+                zip(whole.to_delayed().ravel(), pairwise(starts), strict=True)
+            )
+        ]
+        self.engine = "dask"
+        self.identity = str(array.name)
+
+    def _take_array(self, array: Any, rows: int | None, prefix: str = "") -> None:
+        if len(array.shape) != 2 or 0 in array.shape:
+            msg = (
+                f"an array of shape {array.shape} came; expected rows for objects and "
+                "columns, at least one of each."
+            )
+            raise ValueError(msg)
+        file = Path(getattr(array, "filename", None) or "")
+        is_mapped = isinstance(array, np.memmap) and file.suffix == ".npy"
+        if is_mapped and np.load(file, mmap_mode="r").shape == array.shape:
+            return self._open(file, rows, None, None, "")  # quicker to send
+        pieces = getattr(array, "chunks", None)
+        step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
+        edges = [*range(0, array.shape[0], step), array.shape[0]]
+        self._list = [
+            Block(f"{prefix}{_rows(a, b)}", _slice_of(array, a, b), b - a)
+            for a, b in pairwise(edges)
+        ]
+        return None
+
+
+def is_dask_array(value: Any) -> bool:
+    """Whether something is a Dask array, without importing Dask."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def is_stream(value: Any) -> bool:
+    """Whether something is, or must be taken as, a stream of blocks."""
+    return (
+        isinstance(value, Blocks | Generator)
+        or is_dask_array(value)
+        or (callable(value) and not hasattr(value, "shape"))
+        or type(value).__module__.split(".")[0] == "zarr"
+    )
+
+
+def columns_of(value: Any) -> list[np.ndarray]:
+    """Return the columns of one block, each contiguous in memory."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and 0 not in value.shape:
+        return list(np.ascontiguousarray(value.T))
+    return label_columns(value)
+
+
+def _then(function: Callable, load: Any) -> Any:
+    if not hasattr(load, "dask"):
+        return partial(_apply, function, load)
+    delayed = import_optional("dask", "the dask engine", "dask").delayed
+    return delayed(_apply)(function, load)
+
+
+def _apply(function: Callable, load: Any) -> list[np.ndarray]:
+    return function(load() if callable(load) else columns_of(load))
+
+
+def _stack(load: Any) -> np.ndarray:
+    return np.column_stack(load() if callable(load) else load).astype(int, copy=False)
+
+
+def _each(function: Callable, source: Callable) -> Iterator[np.ndarray]:
+    for array in source():
+        yield np.column_stack(function(columns_of(array)))
+
+
+def _number(arrays: Sequence) -> list[Block]:
+    if not arrays:
+        msg = f"an empty list came. Give {_KINDS}."
+        raise ValueError(msg)
+    return [
+        Block(f"block {i + 1}", partial(columns_of, array))
+        for i, array in enumerate(arrays)
+    ]
+
+
+def _from_function(function: Callable) -> Iterator[Block]:
+    for i, array in enumerate(function()):
+        yield Block(f"block {i + 1}", partial(columns_of, array))
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of a dataset, in the order of their names."""
+    if not path.exists():
+        msg = f"{path} does not exist."
+        raise FileNotFoundError(msg)
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        msg = f"{path} is a directory without .parquet files. Give {_KINDS}."
+        raise ValueError(msg)
+    for file in files:
+        if file.suffix.lower() not in (".npy", ".parquet", ".h5ad"):
+            msg = (
+                f"{file} cannot be read in blocks. Give {_KINDS}; or leave the engine "
+                "out, which reads other files as a whole."
+            )
+            raise ValueError(msg)
+    return files
+
+
+def _file_blocks(
+    path: Path, rows, columns, id_column, content
+) -> list[tuple[Block, int]]:
+    """Return the blocks of a file, each with its number of columns."""
+    source = _source(path, columns, content)
+    if source.choice and columns is None:
+        msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
+        raise ValueError(msg)
+    _, used = _sources.choose_columns(
+        path, source.names, columns, id_column, source.index, source.groups
+    )
+    found = []
+    for a, b in pairwise(_edges(source, _step(rows, len(used), 1))):
+        load = partial(_load, path, columns, content, used, a, b)
+        found.append((Block(f"{path}, {_rows(a, b)}", load, b - a), len(used)))
+    return found
+
+
+def _source(path: Path, columns, content: str) -> _sources.Source:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return _sources.open_parquet(path)
+    if suffix == ".npy":
+        return _sources.open_numpy(path, ())
+    if content == "labels":
+        return _h5ad.open_labels(path)
+    return _h5ad.open_features(path, columns or ())
+
+
+def _load(path: Path, columns, content, used: list[int], a: int, b: int) -> list:
+    parts = list(_source(path, columns, content).blocks(used, range(a, b)))
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _edges(source: _sources.Source, step: int) -> list[int]:
+    """Return where blocks begin and end: at row groups, unless these are too large."""
+    edges, last = [0], 0
+    for end in list(accumulate(source.pieces)) or [source.n_rows]:
+        if end - edges[-1] > step and last > edges[-1]:
+            edges.append(last)
+        edges += range(edges[-1] + step, end, step)
+        last = end
+    return edges if edges[-1] == last else [*edges, last]
+
+
+def _step(rows: int | None, n_columns: int, piece: int) -> int:
+    """Return the rows of a block, whole pieces unless the user says how many."""
+    if rows is None:
+        return max(1, CELLS // n_columns // piece) * piece
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        msg = f"rows={rows!r}; expected an integer of at least 1, or None."
+        raise ValueError(msg)
+    return rows
+
+
+def _slice_of(array: Any, a: int, b: int) -> Callable:
+    """Return what reads some rows; of an array in memory only those are sent."""
+    if isinstance(array, np.ndarray):
+        return partial(columns_of, array[a:b])
+    return partial(_slice, array, a, b)
+
+
+def _slice(array: Any, a: int, b: int) -> list[np.ndarray]:
+    return columns_of(np.asarray(array[a:b]))
+
+
+def _rows(a: int, b: int) -> str:
+    return f"rows {a + 1} to {b}"
+
+
+def _place(i: int, a: float, b: float) -> str:
+    if isnan(b):  # chunks of a Dask array may be of unknown size
+        return f"block {i + 1}"
+    return f"block {i + 1}, {_rows(int(a), int(b))}"

@@ -1,0 +1,304 @@
+"""Streams of blocks give what the same labels in memory give."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ensclust
+from ensclust import Blocks, Ensemble, block_kmeans, consensus, streams
+from ensclust.tally import Encoding, add, count, settle_numbers
+from strategies import label_tables, random_ensemble
+
+# SRS may tell objects with equal rows apart; see test_distributed.
+METHODS = [name for name in ensclust.methods() if name != "srs"]
+
+
+@pytest.fixture(scope="module")
+def labels():
+    table = random_ensemble(700, 8, 5, 0, missing=0.05).labels.copy()
+    table[[3, 401]] = -1  # in no clustering
+    table[600:, 2] += 40  # values that first appear late
+    return table
+
+
+def in_memory(labels, k, method, **options):
+    with pytest.warns(UserWarning, match="2 of 700 objects"):
+        return consensus(labels, k, method, random_state=7, **options)
+
+
+def streamed(source, k, method, **options):
+    with pytest.warns(UserWarning, match="2 of 700 objects"):
+        return np.asarray(consensus(source, k, method, random_state=7, **options))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_blocks_give_the_labels_of_memory(method, labels):
+    expected = in_memory(labels, 5, method)
+    found = streamed(Blocks(labels, rows=99), 5, method)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rows", [11, 64, 700, 10_000])
+@pytest.mark.parametrize("method", ["ecpcs-mc", "mcla", "kcc"])
+def test_labels_do_not_depend_on_the_size_of_blocks(method, rows, labels):
+    expected = in_memory(labels, 4, method)
+    np.testing.assert_array_equal(
+        streamed(Blocks(labels, rows=rows), 4, method), expected
+    )
+
+
+@pytest.mark.parametrize("options", [{"weights": "agreement"},
+                                     {"weights": [0, 1, 1, 2, 1, 0, 1, 1]},
+                                     {"noise": "own-cluster"}])  # fmt: skip
+def test_weights_and_noise_count_as_in_memory(options, labels):
+    labels = np.where(labels.max(axis=1, keepdims=True) < 0, 0, labels)
+    expected = consensus(labels, [3, 5], random_state=0, **options)
+    found = consensus(Blocks(labels, rows=50), [3, 5], random_state=0, **options)
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@given(label_tables(max_objects=30), st.integers(1, 7), st.integers(1, 3))
+@pytest.mark.filterwarnings("ignore:.* formed:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* no base clustering:UserWarning")
+def test_any_table_gives_the_labels_of_memory(table, rows, k):
+    k = min(k, len(table))
+    for method in ("ecpcs-mc", "ecc", "eac"):
+        expected = consensus(table, k, method, random_state=1)
+        found = consensus(Blocks(table, rows=rows), k, method, random_state=1)
+        np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@given(label_tables(max_objects=20), st.integers(1, 20))
+def test_counts_of_two_parts_add_up_to_those_of_the_whole(table, cut):
+    encoding = Encoding()
+    parts = [part for part in (table[:cut], table[cut:]) if len(part)]
+    counts = [count(list(part.T), i, encoding=encoding) for i, part in enumerate(parts)]
+    for order in (counts, counts[::-1]):
+        total = order[0] if len(order) == 1 else add(*order)
+        ensemble = Ensemble(table)
+        np.testing.assert_array_equal(total.overlap, ensemble.intersections())
+        assert total.n_absent == ensemble.absent().sum()
+        for own, expected in zip(total.values, ensemble.categories, strict=True):
+            np.testing.assert_array_equal(own, expected)
+
+
+def write_parquet(path, table, group=90):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {f"c{m}": column for m, column in enumerate(table.T)}
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=group)
+
+
+@pytest.mark.parametrize("rows", [None, 50, 250])
+def test_a_directory_of_parquet_files_is_one_table(tmp_path, labels, rows):
+    for i, part in enumerate(np.array_split(labels, 3)):
+        write_parquet(tmp_path / f"part{i}.parquet", part)
+    found = streamed(Blocks(tmp_path, rows=rows), 5, "ecpcs-mc")
+    np.testing.assert_array_equal(found, in_memory(labels, 5, "ecpcs-mc"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["npy", "mapped", "parquet", "zarr", "list", "function"]
+)
+def test_every_source_gives_the_same_labels(tmp_path, labels, kind):
+    path = tmp_path / f"labels.{kind}"
+    if kind in ("npy", "mapped"):
+        np.save(tmp_path / "labels.npy", labels)
+        source = tmp_path / "labels.npy"
+        source = np.load(source, mmap_mode="r") if kind == "mapped" else source
+    elif kind == "parquet":
+        write_parquet(path, labels)
+        source = path
+    elif kind == "zarr":
+        zarr = pytest.importorskip("zarr")
+        array = zarr.create_array(path, shape=labels.shape, chunks=(64, 8), dtype="i4")
+        array[:] = labels
+        source = path
+    else:
+        parts = np.array_split(labels, 5)
+        source = parts if kind == "list" else lambda: iter(parts)
+    found = streamed(Blocks(source, rows=100), 5, "ecpcs-mc")
+    np.testing.assert_array_equal(found, in_memory(labels, 5, "ecpcs-mc"))
+
+
+def test_columns_of_obs_are_read_in_blocks(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    table = random_ensemble(120, 3, 4, 1).labels
+    columns = {"a": pandas.Categorical(table[:, 0].astype(str)), "b": table[:, 1]}
+    columns |= {"c": [f"t{v}" for v in table[:, 2]], "other": 0}
+    obs = pandas.DataFrame(columns, index=[f"cell{i}" for i in range(120)])
+    obs.loc["cell7", "a"] = None
+    path = tmp_path / "cells.h5ad"
+    anndata.AnnData(np.zeros((120, 2), np.float32), obs=obs).write_h5ad(path)
+    with pytest.raises(ValueError, match="obs columns 'a', 'b', 'c', 'other'"):
+        Blocks(path)
+    from ensclust.io import read_labels
+
+    names = ["a", "b", "c"]
+    expected = consensus(read_labels(path, columns=names).values, 3, random_state=0)
+    found = consensus(Blocks(path, columns=names, rows=17), 3, random_state=0)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_texts_of_a_file_mean_what_they_mean_when_read_as_a_whole(tmp_path):
+    from ensclust.io import read_labels
+
+    rng = np.random.default_rng(0)
+    numbers = rng.choice(["10", "9", "2.0", "NA", "-1", " 2"], 80)
+    names = rng.choice(["b", "a", "7", "NA"], 80)
+    names[:40] = "7"  # names come late
+    names[names == "NA"] = "c"
+    path = tmp_path / "texts.parquet"
+    write_parquet(path, np.stack([numbers, names, numbers[::-1]], axis=1), group=16)
+    expected = consensus(read_labels(path).values, 3, random_state=0)
+    found = consensus(Blocks(path, rows=16), 3, random_state=0)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_the_same_row_group_can_be_cut_anywhere(tmp_path):
+    table = np.arange(90).reshape(30, 3)
+    write_parquet(tmp_path / "t.parquet", table, group=7)
+    for rows in (1, 4, 7, 13, 30):
+        blocks = list(Blocks(tmp_path / "t.parquet", rows=rows))
+        parts = [np.column_stack(block.load()) for block in blocks]
+        np.testing.assert_array_equal(np.concatenate(parts), table)
+        assert max(map(len, parts)) <= rows
+        assert [block.n_rows for block in blocks] == list(map(len, parts))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".zarr"])
+@pytest.mark.parametrize("k", [4, [3, 4]])
+def test_labels_are_written_block_by_block(tmp_path, suffix, k):
+    table = random_ensemble(300, 6, 4, 2).labels
+    path = tmp_path / f"labels{suffix}"
+    sizes = consensus(Blocks(table, rows=70), k, random_state=0).write(path)
+    expected = consensus(table, k, random_state=0)
+    np.testing.assert_array_equal(
+        sizes[-1], np.bincount(expected.reshape(300, -1)[:, -1])
+    )
+    if suffix == ".npy":
+        found = np.load(path)
+    elif suffix == ".zarr":
+        found = pytest.importorskip("zarr").open_array(path)[:]
+    else:
+        table = pytest.importorskip("pyarrow.parquet").read_table(path)
+        assert table["object"].to_pylist() == list(range(300))
+        found = np.column_stack([column.to_numpy() for column in table.columns[1:]])
+        found = found.reshape(expected.shape)
+    np.testing.assert_array_equal(found, expected)
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_output_is_whole_or_not_there(tmp_path):
+    table = random_ensemble(50, 4, 3, 0).labels
+    calls = []
+
+    def blocks():
+        calls.append(1)
+        yield table
+        if len(calls) > 2:  # the pass that writes
+            msg = "the disk is gone"
+            raise ValueError(msg)
+
+    stream = consensus(blocks, 3, random_state=0)
+    with pytest.raises(ValueError, match="the disk is gone"):
+        stream.write(tmp_path / "labels.npy")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=r"labels.csv cannot be written in blocks"):
+        stream.write(tmp_path / "labels.csv")
+    (tmp_path / "there.parquet").mkdir()
+    with pytest.raises(FileExistsError, match="Delete it or name another"):
+        stream.write(tmp_path / "there.parquet")
+
+
+def test_an_error_names_the_block(tmp_path):
+    table = random_ensemble(60, 4, 3, 0).labels.astype(float)
+    table[45, 2] = 1.5
+    np.save(tmp_path / "labels.npy", table)
+    with pytest.raises(
+        ValueError, match=r"labels.npy, rows 41 to 60: labels\[5, 2\] = 1.5"
+    ):
+        consensus(Blocks(tmp_path / "labels.npy", rows=20), 3)
+
+
+@pytest.mark.parametrize(("source", "error", "message"), [
+    ((x for x in []), TypeError, "only once. Pass the function"),
+    (7, TypeError, "int is no stream of blocks"),
+    ([], ValueError, "an empty list"),
+    (np.zeros(3), ValueError, r"shape \(3,\)"),
+    ("no/such.npy", FileNotFoundError, "does not exist"),
+    (__file__, ValueError, "cannot be read in blocks"),
+])  # fmt: skip
+def test_what_is_no_stream_is_refused(source, error, message):
+    with pytest.raises(error, match=message):
+        Blocks(source)
+
+
+def test_what_a_stream_cannot_do_is_said_before_it_is_read():
+    def blocks():
+        raise AssertionError
+
+    for method, options in {"best": {}, "ecpcs-mc": {"k": "auto"}}.items():
+        with pytest.raises(ValueError, match="Choose on a sample"):
+            consensus(blocks, options.get("k", 3), method)
+    with pytest.raises(ValueError, match="init numbers objects"):
+        consensus(blocks, 2, "kcc", init=[0, 1])
+    with pytest.raises(ValueError, match="can be read in any order"):
+        Blocks(blocks, engine="dask")
+    with pytest.raises(ValueError, match="holds no objects"):
+        consensus(lambda: iter(()), 2)
+    with pytest.raises(ValueError, match="blocks have 2 and 3 columns"):
+        consensus(Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)]), 2)
+    with pytest.raises(TypeError, match="mixes int"):
+        consensus(Blocks([np.zeros((4, 1), int), np.full((4, 1), "a")]), 2)
+
+
+def test_numbers_in_texts_are_told_from_names():
+    columns = [np.array(["10", "9", "NA"]), np.array(["10", "x", "9"])]
+    encoding = Encoding(holds_cells=True)
+    counts, encoding = settle_numbers(count(columns, 0, encoding=encoding), encoding)
+    assert [values.tolist() for values in counts.values] == [[9, 10], ["10", "9", "x"]]
+    np.testing.assert_array_equal(
+        encoding.encode(columns).labels, [[1, 0], [0, 2], [-1, 1]]
+    )
+
+
+@pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
+def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
+    """From the rows that it draws it gives the labels that memory gives from them."""
+    drawn = []
+    draw = block_kmeans.draw
+
+    def watch(*args):
+        drawn.append(draw(*args))
+        return drawn[-1]
+
+    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 2000)
+    monkeypatch.setattr(block_kmeans, "draw", watch)
+    found = streamed(Blocks(labels, rows=99), 5, method, n_init=8)
+    objects = np.array([start.objects for start in drawn[0][0]])
+    assert objects.shape == (8, 5)
+    expected = in_memory(labels, 5, method, init=objects)
+    np.testing.assert_array_equal(found, expected)
+    again = streamed(Blocks(labels, rows=350), 5, method, n_init=8)
+    np.testing.assert_array_equal(again, found)
+
+
+def test_kmeans_over_blocks_fills_empty_clusters(monkeypatch):
+    table = random_ensemble(200, 4, 3, 5).labels
+    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 100)
+    runs = [
+        np.asarray(consensus(Blocks(table, rows=rows), 30, "kcc", random_state=0))
+        for rows in (33, 200)
+    ]
+    np.testing.assert_array_equal(*runs)
+    assert runs[0].max() == 29
+
+
+def test_linkage_of_too_many_rows_says_what_to_use(labels):
+    with pytest.raises(MemoryError, match="Use ecpcs-mc or mcla"):
+        consensus(Blocks(labels[10:300], rows=99), 5, "ecpcs-hc", max_memory=1000)

@@ -15,11 +15,12 @@ from ensclust import (
     ECPCSHC,
     CoAssociation,
     Ensemble,
-    checkpoint,
-    coassociation,
+    engines,
+    journal,
     similarity,
 )
-from ensclust.linkage import _LabelSpace, link
+from ensclust.engines import LabelSpace
+from ensclust.linkage import link
 from strategies import ensembles, random_ensemble
 
 KINDS = {
@@ -39,7 +40,7 @@ class KilledError(Exception):
 
 def stopped(monkeypatch, operator, path, n_rounds):
     """Link with a writing each round, and stop after some; return whether it did."""
-    usual, rounds = _LabelSpace.nearest, []
+    usual, rounds = LabelSpace.nearest, []
 
     def nearest(*args):
         rounds.append(1)
@@ -48,8 +49,8 @@ def stopped(monkeypatch, operator, path, n_rounds):
         usual(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_LabelSpace, "nearest", nearest)
-        patch.setattr(checkpoint, "INTERVAL", 0.0)
+        patch.setattr(LabelSpace, "nearest", nearest)
+        patch.setattr(journal, "INTERVAL", 0.0)
         try:
             link(operator, max_memory=1, checkpoint=path)
         except KilledError:
@@ -91,7 +92,7 @@ def test_what_was_merged_is_not_looked_at_again(tmp_path, monkeypatch):
     operator = CoAssociation(random_ensemble(300, 5, 4, 0))
     path = tmp_path / "merges.npz"
     assert stopped(monkeypatch, operator, path, 5)
-    monkeypatch.setattr(_LabelSpace, "survey", None)
+    monkeypatch.setattr(LabelSpace, "survey", None)
     link(operator, max_memory=1, checkpoint=path)
 
 
@@ -138,7 +139,7 @@ def test_an_array_file_is_no_checkpoint(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(_LabelSpace, "survey", None)
+    monkeypatch.setattr(LabelSpace, "survey", None)
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
     with pytest.raises(OSError, match="could not be written"):
         link(operator, max_memory=1, checkpoint=tmp_path / "none" / "merges.npz")
@@ -160,13 +161,14 @@ LABELS = np.random.default_rng(0).integers(0, 6, (2000, 8))
 PROGRAM = """
 import sys, time, numpy as np
 from ensclust import CoAssociation, Ensemble
-from ensclust.linkage import _LabelSpace, link
-usual = _LabelSpace.nearest
+from ensclust.engines import LabelSpace
+from ensclust.linkage import link
+usual = LabelSpace.nearest
 def nearest(*args):
     print("merging", flush=True)
     time.sleep(0.1)
     usual(*args)
-_LabelSpace.nearest = nearest
+LabelSpace.nearest = nearest
 labels = np.random.default_rng(0).integers(0, 6, (2000, 8))
 link(CoAssociation(Ensemble(labels)), max_memory=1, checkpoint=sys.argv[1])
 """
@@ -192,7 +194,7 @@ def test_ctrl_c_keeps_the_merges_and_says_where(tmp_path):
 
 def test_ctrl_c_is_held_and_given_back():
     before = signal.getsignal(signal.SIGINT)
-    with checkpoint.held_interrupts() as is_pressed:
+    with journal.held_interrupts() as is_pressed:
         assert not is_pressed()
         os.kill(os.getpid(), signal.SIGINT)
         assert is_pressed()
@@ -203,7 +205,7 @@ def test_other_threads_hold_nothing():
     found = []
 
     def work():
-        with checkpoint.held_interrupts() as is_pressed:
+        with journal.held_interrupts() as is_pressed:
             found.append(is_pressed())
 
     thread = threading.Thread(target=work)
@@ -215,9 +217,9 @@ def test_other_threads_hold_nothing():
 def test_the_first_neighbours_do_not_depend_on_the_spans(monkeypatch):
     operator = CoAssociation(random_ensemble(500, 6, 3, 0))
     entries = operator.contributions()[0]
-    near, best = operator.closest(entries)
-    monkeypatch.setattr(coassociation, "_MAX_LOOKUPS", 10_000)
+    near, best = engines.closest(operator, entries)
+    monkeypatch.setattr(engines, "_MAX_LOOKUPS", 10_000)
     for n_jobs in (1, 2, 3):
-        other = operator.closest(entries, n_jobs=n_jobs)
+        other = engines.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(other[0], near)
         assert np.array_equal(other[1], best)

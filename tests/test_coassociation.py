@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from ensclust import CoAssociation, Ensemble, similarity
+from ensclust import CoAssociation, Ensemble, engines, similarity
 from strategies import ensembles
 
 
@@ -77,7 +77,8 @@ def test_the_closest_leaf_is_the_lowest_of_the_most_similar(ens, n_jobs):
         if len(expected) < 2:
             return
         np.fill_diagonal(expected, -1)
-        near, best = operator.closest(operator.contributions()[0], n_jobs=n_jobs)
+        entries = operator.contributions()[0]
+        near, best = engines.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(best, expected.max(axis=1))
         assert np.array_equal(near, expected.argmax(axis=1))
 
@@ -88,7 +89,8 @@ def test_the_closest_of_many_leaves_do_not_depend_on_the_number_of_threads():
     expected = leaf_similarities(operator)
     np.fill_diagonal(expected, -1)
     for n_jobs in (1, 2, 5):
-        near, best = operator.closest(operator.contributions()[0], n_jobs=n_jobs)
+        entries = operator.contributions()[0]
+        near, best = engines.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(best, expected.max(axis=1))
         assert np.array_equal(near, expected.argmax(axis=1))
 

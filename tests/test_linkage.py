@@ -7,7 +7,8 @@ from scipy.spatial.distance import squareform
 
 import reference
 from ensclust import CoAssociation, Ensemble, similarity
-from ensclust.linkage import LINKAGES, _agglomerate, _largest, link
+from ensclust.engines import LINKAGES, largest
+from ensclust.linkage import _agglomerate, link
 from ensclust.metrics import ari
 from strategies import ensembles, random_ensemble
 
@@ -131,9 +132,9 @@ def test_pair_sums_beyond_32_bits_are_counted_in_64():
 
 def test_the_fixed_point_leaves_room_for_every_sum():
     for n_objects in (1, 20_000, 1_300_000, 10**8):
-        assert n_objects**2 // 4 * _largest(n_objects) < 2**63
-    assert _largest(20_000) == 2**31 - 1
-    assert _largest(1_300_000) >= 2**24
+        assert n_objects**2 // 4 * largest(n_objects) < 2**63
+    assert largest(20_000) == 2**31 - 1
+    assert largest(1_300_000) >= 2**24
 
 
 def test_single_linkage_over_the_budget_names_the_needed_memory():

@@ -11,7 +11,7 @@ _HOMES = {
     "Ensemble": "ensemble",
     "CoAssociation": "coassociation",
     "Dendrogram": "dendrogram",
-    "consensus": "base",
+    "consensus": "combination",
     "compare": "comparison",
     "methods": "_methods",
     "select_k": "selection",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
 _ROWS = 512  # rows that a thread lifts at a time
-_MAX_LOOKUPS = 2**32  # per round of threads: about a second
 
 
 class CoAssociation:
@@ -201,37 +200,6 @@ class CoAssociation:
         if self.pairs == "all":
             np.fill_diagonal(matrix, 1.0)
         return matrix
-
-    def closest(
-        self, entries: np.ndarray, *, n_jobs: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the most similar other leaf of each, lowest first, and how similar.
-
-        For complete labels and at least two leaves; ``entries`` are contributions, and
-        similarities are in their unit. L^2 M / 2 look-ups, no matrix.
-        """
-        codes = self.codes
-        n, n_threads = len(codes), _parallel.thread_count(n_jobs)
-        found = [
-            (np.zeros(n, np.int64), np.zeros(n, np.uint32)) for _ in range(n_threads)
-        ]
-        for near, _ in found:
-            near[0] = 1  # the lowest other, should all similarities be 0
-        # Later rows have fewer left to be compared with: spans of equal area, short
-        # enough that Ctrl-C need not wait for long.
-        n_spans = n_threads * (2 + n * codes.size // _MAX_LOOKUPS)
-        share = np.linspace(0, 1, n_spans + 1)
-        edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
-        shared = (codes, self.ensemble.offsets, entries, self.pairs == "all")
-        for i in range(0, n_spans, n_threads):
-            spans = zip(found, pairwise(edges[i : i + n_threads + 1]), strict=True)
-            tasks = [(*shared, *mine, i0, i1) for mine, (i0, i1) in spans]
-            _parallel.run(_kernels.pairing.closest, tasks, n_jobs=n_jobs)
-        best = np.max([value for _, value in found], axis=0)
-        near = np.full(n, n)
-        for place, value in found:
-            np.minimum(near, np.where(value == best, place, n), out=near)
-        return near, best
 
     def pair_sums(
         self,

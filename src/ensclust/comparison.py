@@ -16,7 +16,7 @@ from ensclust._methods import METHODS
 from ensclust._progress import tell
 from ensclust._validation import check_choice, warn
 from ensclust.agreement import pairwise_nmi
-from ensclust.base import consensus
+from ensclust.combination import consensus
 from ensclust.ensemble import Ensemble
 
 if TYPE_CHECKING:

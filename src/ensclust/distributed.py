@@ -71,6 +71,8 @@ def _solve(model, labels, ks: list, *, several: bool, checkpoint=None) -> LabelS
     engine = passes.engine_of(blocks)
     folder = None if checkpoint is None else Path(checkpoint)
     kept = Checkpoint(folder, blocks.identity if folder else "")
+    if folder and hasattr(model, "checkpoint"):  # a tree keeps its merges too
+        model.checkpoint = folder / "merges.npz"
     model.ensemble_, solved = streams.solve(model, blocks, ks, engine, kept)
     starts = model.ensemble_.starts()
     return LabelStream(blocks, engine, solved, starts, several=several)

@@ -10,27 +10,26 @@ label rows in lexicographic order with their numbers of objects as weights.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ensclust import _kernels, _parallel
+from ensclust import _kernels
 from ensclust._progress import tell
 from ensclust._validation import check_choice, gibibytes
-from ensclust.checkpoint import Checkpoint, held_interrupts
 from ensclust.coarsening import Coarsening, warn_of_hours
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.dendrogram import Dendrogram
+from ensclust.engines import LINKAGES, LabelSpace, Square
+from ensclust.journal import Journal, held_interrupts
 
 if TYPE_CHECKING:
     import os
 
     from ensclust.coassociation import CoAssociation
+    from ensclust.engines import Engine
 
-LINKAGES = ("average", "single", "complete")
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
-_EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
-_SMALL = 2**20  # entries looked at below which waking a second thread costs more
 
 
 def link(
@@ -93,15 +92,15 @@ def link(
     dtype = _square_dtype(coassociation, linkage)
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
-    engine: _Engine
+    engine: Engine
     journal = None
     if needed <= max_memory and not pooled:
-        engine = _Square(coassociation, linkage, dtype, n_jobs)
+        engine = Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
-        engine = _LabelSpace(coassociation, n_jobs)
+        engine = LabelSpace(coassociation, n_jobs)
         warn_of_hours(n_leaves, coassociation.ensemble.n_clusterings, n_jobs)
         if checkpoint is not None:
-            journal = Checkpoint(checkpoint, engine.inputs)
+            journal = Journal(checkpoint, engine.inputs)
     else:
         msg = (
             f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "
@@ -130,11 +129,11 @@ def _link_regions(
         raise ValueError(msg)
     n_leaves = len(coassociation.leaves.counts)
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
-    engine: _Engine
+    engine: Engine
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
-        engine = _Square(coassociation, linkage, np.uint32, n_jobs, coarse)
+        engine = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
     else:
-        engine = _LabelSpace(coassociation, n_jobs)
+        engine = LabelSpace(coassociation, n_jobs)
     merged, similarity = _agglomerate(engine, n_leaves, coarse=coarse)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
 
@@ -147,23 +146,8 @@ def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
     return np.int64 if sums and largest >= 2**32 else np.uint32
 
 
-class _Engine(Protocol):
-    """What finds nearest neighbours and merges regions."""
-
-    unit: float  # similarity = what is written to ``best`` times this
-
-    def survey(self, near: np.ndarray, best: np.ndarray) -> None:
-        """Write the nearest neighbour of every leaf, and how near it is."""
-
-    def nearest(self, queue: np.ndarray, near: np.ndarray, best: np.ndarray) -> None:
-        """Write the nearest neighbour of every queued region, and how near it is."""
-
-    def join(self, merged: np.ndarray) -> None:
-        """Merge pairs of regions."""
-
-
 def _agglomerate(
-    engine: _Engine, n: int, checkpoint: Checkpoint | None = None, coarse=None
+    engine: Engine, n: int, journal: Journal | None = None, coarse=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
@@ -179,7 +163,7 @@ def _agglomerate(
     near, best, asked, born, alive, merged, similarity = state.values()
     queued, queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
     n_merged = first = 0
-    if checkpoint and checkpoint.restore(state):
+    if journal and journal.restore(state):
         n_merged = n - int(np.count_nonzero(alive))
     elif coarse:
         n_merged = len(coarse.merged)
@@ -193,7 +177,7 @@ def _agglomerate(
     if coarse:
         similarity[:n_merged] = coarse.similarity / engine.unit
     n_before = n_merged
-    with held_interrupts() if checkpoint else nullcontext(lambda: False) as is_pressed:
+    with held_interrupts() if journal else nullcontext(lambda: False) as is_pressed:
         while n_merged < n - 1:
             first += int(np.argmax(alive[first:]))
             length = chain.plan(near, asked, born, alive, queued, queue, first)
@@ -209,180 +193,15 @@ def _agglomerate(
             n_merged = chain.reciprocal(tips, *state.values(), n_merged)
             engine.join(merged[n_known:n_merged])
             tell(n_merged - n_before, n - 1 - n_before)
-            if not checkpoint:
+            if not journal:
                 continue
-            checkpoint.save(state, at_once=is_pressed())
+            journal.save(state, at_once=is_pressed())
             if is_pressed():
-                msg = f"the merges so far are in {checkpoint.path}"
+                msg = f"the merges so far are in {journal.path}"
                 raise KeyboardInterrupt(msg)
-    if checkpoint:
-        checkpoint.remove()
+    if journal:
+        journal.remove()
     return merged, similarity
-
-
-class _Square:
-    """A matrix of all pairs of regions, packed whenever half of them are gone.
-
-    It is made after the first merges, where it takes half the space.
-    """
-
-    def __init__(
-        self, coassociation: CoAssociation, linkage, dtype, n_jobs, coarse=None
-    ):
-        self.coassociation, self.coarse = coassociation, coarse
-        self.dtype, self.n_jobs = dtype, n_jobs
-        self.kind = LINKAGES.index(linkage)
-        if coassociation.similarity is None and linkage == "average" and not coarse:
-            self.kind = _kernels.square.PAIR_SUMS
-        self.entries, self.unit = coassociation.contributions()
-        self.square: np.ndarray = np.zeros(0)
-        self.now = 0
-
-    def survey(self, near, best):
-        n = len(near)
-        if self.coassociation.ensemble.has_missing:
-            self._make(np.arange(n))
-            self.nearest(np.arange(n), near, best)
-        else:
-            near[:], best[:] = self.coassociation.closest(
-                self.entries, n_jobs=self.n_jobs
-            )
-
-    def _make(self, region):
-        """Make the matrix; ``region`` is the lowest leaf of each leaf's region."""
-        self.slot, regions = np.unique(region, return_inverse=True)
-        if self.coarse:
-            square, self.unit = self.coarse.fixed_point()
-        elif self.kind == _kernels.square.PAIR_SUMS:
-            square = self.coassociation.pair_sums(
-                self.dtype, regions, n_jobs=self.n_jobs
-            )
-        else:
-            square, self.unit = self.coassociation.fixed_point(
-                regions, self.kind, n_jobs=self.n_jobs
-            )
-        self.square = square.reshape(-1)
-        counts = self.coassociation.leaves.counts
-        n, n_leaves = len(square), len(counts)
-        self.size = np.bincount(regions, counts).astype(np.int64)
-        self.place = np.full(n_leaves, n)
-        self.place[self.slot] = np.arange(n)
-        self.born, self.updated = np.zeros(n, np.int64), np.full(n, self.now)
-        self.made = np.zeros(n_leaves, np.int64)
-        self._count()
-
-    def _count(self):
-        self.alive = np.where(self.size > 0, np.uint32(2**32 - 1), np.uint32(0))
-        self.mass = np.where(self.size > 0, self.size, np.inf)
-
-    def nearest(self, queue, near, best):
-        state = (self.slot, self.place, self.alive, self.mass)
-        times = (self.born, self.updated, self.made, self.now)
-        threads = self.n_jobs if len(self.size) * len(queue) > _SMALL else 1
-        tasks = [
-            (self.square, *state, *times, self.kind, queue, near, best, a, b)
-            for a, b in _parallel.blocks(len(queue), _parallel.thread_count(threads))
-        ]
-        _parallel.run(_kernels.square.scan, tasks, n_jobs=threads)
-
-    def join(self, merged):
-        if not len(self.square):
-            region = np.arange(len(self.coassociation.leaves.counts))
-            region[merged[:, 1]] = merged[:, 0]
-            while (region != region[region]).any():  # regions of regions
-                region = region[region]
-            self.now = len(merged)
-            self._make(region)
-            return
-        state = (self.size, self.born, self.updated)
-        self.now = _kernels.square.join(
-            self.square, self.place, *state, self.made, self.now, self.kind, merged
-        )
-        if 2 * np.count_nonzero(self.size) <= len(self.size):
-            n = _kernels.square.pack(self.square, self.slot, self.place, *state)
-            self.square, self.slot = self.square[: n**2], self.slot[:n]
-            self.size, self.born, self.updated = (array[:n] for array in state)
-        self._count()
-
-
-class _LabelSpace:
-    """No matrix: similarities of a few regions to all are summed from the labels."""
-
-    def __init__(self, coassociation: CoAssociation, n_jobs):
-        ensemble = coassociation.ensemble
-        self.coassociation, self.n_jobs = coassociation, n_jobs
-        self.codes = coassociation.codes
-        self.start = ensemble.offsets
-        self.all_pairs = coassociation.pairs == "all"
-        self.weight = coassociation.leaves.counts.astype(np.int64)
-        n = len(self.weight)
-        self.region, self.last_member = np.arange(n), np.arange(n)
-        self.next_member = np.full(n, -1)
-        is_present = self.codes < ensemble.cluster_counts
-        present = is_present * self.weight[:, None].astype(np.float64)
-        self.size = self.weight.astype(np.float64)
-        self.present: np.ndarray = np.zeros((0, 0))
-        if self.all_pairs:
-            self.size = present.sum(axis=1)
-        elif ensemble.has_missing:
-            self.present = present
-            if coassociation.weights is not None:  # products of two have the weight
-                self.present = present * np.sqrt(coassociation.weights)
-        largest = _largest(ensemble.n_objects)
-        self.entries, self.unit = coassociation.contributions(largest)
-        if self.all_pairs or ensemble.has_missing:  # means, where others are sums
-            self.unit *= coassociation.n_terms
-        self.similarity = self.entries.astype(np.int64)
-        if coassociation.similarity is None:
-            self.similarity = np.zeros((0, 0), np.int64)
-        self.widest = int(ensemble.cluster_counts.max()) + 1
-        self.scratch: list[tuple[np.ndarray, np.ndarray]] = []
-
-    @property
-    def inputs(self) -> tuple[np.ndarray, ...]:
-        """What the merges depend on, before the first of them."""
-        labels = (self.codes, self.start, self.weight, self.size, self.present)
-        return *labels, self.entries, np.array(self.all_pairs)
-
-    def survey(self, near, best):
-        heaviest = int(self.weight.max())
-        if self.coassociation.ensemble.has_missing or heaviest > _EXACT_WEIGHT:
-            self.nearest(np.arange(len(near)), near, best)
-            return
-        near[:], total = self.coassociation.closest(self.entries, n_jobs=self.n_jobs)
-        pairs = self.weight * self.weight[near]
-        best[:] = total * pairs / (self.size * self.size[near])
-
-    def nearest(self, queue, near, best):
-        threads = self.n_jobs if self.codes.size * len(queue) > _SMALL else 1
-        spans = _parallel.blocks(len(queue), _parallel.thread_count(threads))
-        n, n_clusterings = self.codes.shape
-        lanes = _kernels.labelspace.LANES
-        while len(self.scratch) < len(spans):
-            tables = np.empty((n_clusterings, self.widest, lanes), np.int64)
-            self.scratch.append((tables, np.empty((n, lanes), np.int64)))
-        shared = (self.codes, self.start, self.similarity, self.all_pairs, self.weight)
-        state = (self.region, self.next_member, self.size, self.present)
-        tasks = [
-            (*shared, *state, queue, near, best, *scratch, a, b)
-            for scratch, (a, b) in zip(self.scratch, spans, strict=False)
-        ]
-        _parallel.run(_kernels.labelspace.nearest, tasks, n_jobs=threads)
-
-    def join(self, merged):
-        _kernels.labelspace.join(
-            self.region,
-            self.next_member,
-            self.last_member,
-            self.size,
-            self.present,
-            merged,
-        )
-
-
-def _largest(n_objects: int) -> int:
-    """Return the largest similarity whose sum over pairs of objects fits int64."""
-    return min(2**31 - 1, (2**63 - 1) // max(1, n_objects**2 // 4))
 
 
 def _dendrogram(coassociation, merged, similarity) -> Dendrogram:

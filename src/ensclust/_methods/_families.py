@@ -14,7 +14,8 @@ from ensclust import voting
 from ensclust.base import BaseConsensus
 from ensclust.certainty import Certainty
 from ensclust.coassociation import DEFAULT_MEMORY
-from ensclust.linkage import LINKAGES, link
+from ensclust.engines import LINKAGES
+from ensclust.linkage import link
 from ensclust.metrics import mean_nmi
 from ensclust.tally import in_memory
 

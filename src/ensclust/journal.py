@@ -1,4 +1,4 @@
-"""Checkpoint: the state of long work in a file, to go on from after a stop."""
+"""Journal: the state of long work in a file, to go on from after a stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INTERVAL = 10.0  # seconds between two writings
 
 
-class Checkpoint:
+class Journal:
     """Arrays that are kept in one file, which is replaced whole every few seconds.
 
     Parameters

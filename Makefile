@@ -9,7 +9,7 @@ demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/lint
 	$(BIN)/ruff check .

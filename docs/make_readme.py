@@ -76,10 +76,12 @@ def speed() -> str:
     """Return the bars of the benchmark that have a rival."""
     lines = [json.loads(line) for line in SPEED.read_text().splitlines()]
     bars = report.tables(table.measurements("full"), lines)[0]
-    rows = [("work", "ensclust", "against", "", "ratio")]
-    for work, against, ours, theirs, ratio, _, _ in bars.rows:
-        if theirs and not against.startswith("methods:"):
-            rows.append((work, ours, against, theirs, ratio))
+    rows = [("work", "ensclust", "against", "", "so")]
+    for work, against, ours, theirs, ratio, reach, _ in bars.rows:
+        if theirs and ":" not in against:
+            unit = "space" if work.endswith("memory") else "time"
+            so = f"{ratio}x faster" if "faster" in reach else f"{ratio}x the {unit}"
+            rows.append((work, ours, against, theirs, so))
     cores = lines[0]["cores"]
     return f"{cores} cores, medians of three runs each.\n\n{markdown(rows)}\n"
 

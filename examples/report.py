@@ -37,3 +37,5 @@ for path in (page, other):
     print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
 
 folder.cleanup()
+
+# sphinx_gallery_thumbnail_path = "report.png"

@@ -35,7 +35,7 @@ from ensclust.cohesion import Histograms, mutual_consensus
 from ensclust.linkage import link
 from ensclust.plotting._layout import spring_layout
 from ensclust.plotting._style import cluster_colours
-from strategies import ensembles
+from strategies import ensembles, random_ensemble
 
 mpl.use("Agg")
 
@@ -527,3 +527,13 @@ def test_a_display_of_generated_clusterings_needs_no_labels():
     X = np.random.default_rng(0).normal(size=(60, 2))
     display = ClusterGraphDisplay.from_ensemble(generate(X, 4, random_state=0))
     assert (display.meta_labels == -1).all()
+
+
+def test_a_tree_can_be_drawn_from_base_clusterings():
+    runs = random_ensemble(80, 6, 4, 0)
+    shown = DendrogramDisplay.from_ensemble(runs, 3)
+    tree = ECPCSHC(3, base="precomputed").fit(runs).dendrogram_
+    assert np.array_equal(shown.dendrogram.heights, tree.top(50).heights)
+    assert shown.n_clusters == 3
+    with pytest.raises(ValueError, match=r"method='kcc'.*eac"):
+        DendrogramDisplay.from_ensemble(runs, method="kcc")

@@ -44,7 +44,7 @@ def generate(
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
         The objects. Sparse where the clusterers take it; "kmeans" does. Or a Dask array
-        or Blocks, see :mod:`ensclust.block_generation`: labels come out as such.
+        or :class:`ensclust.Blocks`: labels come out as such.
     n_clusterings : int, default=20
         M, the number of base clusterings.
     base_k : int, (lo, hi), list of M ints or None

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust._validation import check_n_clusters
+from ensclust._methods import METHODS, make
+from ensclust._methods._families import Agglomeration
+from ensclust._validation import check_choice, check_n_clusters
+from ensclust.ensemble import Ensemble
 from ensclust.plotting import _style
 
 if TYPE_CHECKING:
@@ -19,7 +22,8 @@ class DendrogramDisplay:
     """The top of a dendrogram, its branches coloured by the clusters of a cut.
 
     Long branches below the line are clusters that stay apart whatever happens to the
-    similarity. Make it with :meth:`from_estimator` or :meth:`from_dendrogram`.
+    similarity. Make it with :meth:`from_estimator`,
+    :meth:`from_ensemble` or :meth:`from_dendrogram`.
 
     Parameters
     ----------
@@ -97,6 +101,37 @@ class DendrogramDisplay:
         k = estimator.n_clusters_ if n_clusters is None else n_clusters
         return cls.from_dendrogram(
             estimator.dendrogram_, k, max_leaves=max_leaves, ax=ax, **kwargs
+        )
+
+    @classmethod
+    def from_ensemble(
+        cls,
+        ensemble: Any,
+        n_clusters: int | None = None,
+        *,
+        method: str = "ecpcs-hc",
+        max_leaves: int = MAX_LEAVES,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> DendrogramDisplay:
+        """Link the objects of base clusterings, and draw the tree.
+
+        Parameters
+        ----------
+        ensemble : Ensemble, array-like, DataFrame or path
+            The base clusterings.
+        n_clusters : int or None
+            Clusters of the cut that is coloured; None is no cut.
+        method : "ecpcs-hc", "eac", "wct" or "srs", default="ecpcs-hc"
+            What makes the tree, at the cost of its ``fit``.
+        max_leaves, ax, **kwargs
+            As in :meth:`from_estimator`.
+        """
+        trees = (name for name, c in METHODS.items() if issubclass(c, Agglomeration))
+        check_choice(method, "method", tuple(trees))
+        model = make(method, n_clusters=1, base="precomputed").fit(Ensemble(ensemble))
+        return cls.from_dendrogram(
+            model.dendrogram_, n_clusters, max_leaves=max_leaves, ax=ax, **kwargs
         )
 
     @classmethod

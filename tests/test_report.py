@@ -511,6 +511,9 @@ def test_report_shows_a_clustering_from_files(files):
     assert data["objects"]["ids"][0].startswith("object ")
 
 
+OTHERS = "turned.csv has object 'object 119' in row 1, where the clusterings have"
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -521,10 +524,51 @@ def test_report_shows_a_clustering_from_files(files):
         (["report", "runs.csv", "few.csv", "--data-columns", "a"], "--data FILE"),
         (["report", "runs.csv", "few.csv"], "few.csv has 3 rows for 120 objects"),
         (["report", "runs.csv", "few.csv", "--truth-column", "a"], "--truth FILE"),
+        (["report", "runs.csv", "turned.csv"], OTHERS),
+        (
+            [
+                "report",
+                "runs.csv",
+                "runs.csv",
+                "--cluster-column",
+                "run0",
+                "--truth",
+                "turned.csv",
+            ],
+            OTHERS,
+        ),
+        (
+            [
+                "report",
+                "runs.csv",
+                "runs.csv",
+                "--cluster-column",
+                "run0",
+                "--data",
+                "turned.csv",
+            ],
+            OTHERS,
+        ),
+        (["certainty", "runs.csv", "turned.csv"], OTHERS),
+        (
+            [
+                "consensus",
+                "runs.csv",
+                "-k",
+                "2",
+                "--engine",
+                "blocks",
+                "--report",
+                "r.html",
+            ],
+            "--report needs --engine memory",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_write_nothing(files, args, message):
     (files / "few.csv").write_text("c\n0\n1\n1\n")
+    ids = [f"object {i}" for i in range(119, -1, -1)]
+    write_labels("turned.csv", RUNS.labels[::-1, :1], names=["c"], ids=ids)
     before = sorted(files.iterdir())
     result = call(*args, status=2)
     assert message in result.output.splitlines()[-1]

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.cluster import Birch, KMeans
 from sklearn.datasets import make_blobs
 
 import ensclust
@@ -25,7 +26,7 @@ from ensclust.agreement import agreement, contingency, pairwise_nmi
 from ensclust.cli import main
 from ensclust.cohesion import Histograms
 from ensclust.io import write_labels
-from ensclust.report import matrix, scatter
+from ensclust.report import again, matrix, scatter
 from ensclust.report.facts import collect
 from ensclust.report.page import render
 from strategies import ensembles, random_ensemble
@@ -382,7 +383,36 @@ def test_a_generator_as_seed_leaves_no_address_in_the_file():
     seed = np.random.RandomState(0)
     model = ensclust.KCC(2, n_clusterings=3, random_state=seed).fit(X)
     facts = collect(model.ensemble_, model.labels_, model=model)
-    assert "0x" not in facts.seed + facts.call + str(facts.parameters)
+    call = again.lines(model)
+    assert "0x" not in facts.seed + call + str(facts.parameters)
+    assert "a RandomState object, so it cannot be repeated exactly" in facts.seed
+    assert "# random_state was a RandomState object, so this cannot" in call
+    assert "model = KCC(n_clusters=2, n_clusterings=3).fit(X)" in call
+
+
+def test_the_lines_that_do_it_again_run_and_give_the_same_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    base = [KMeans(n_init=2), Birch(threshold=np.float64(0.25))]
+    sizes = np.arange(2, 6)
+    model = ensclust.EAC(3, 4, base=base, base_k=sizes, random_state=0).fit(X)
+    selection = ensclust.select_k(model.ensemble_, [2, 3], method="eac")
+    ids, names = [f"o{i}" for i in range(120)], list("abcd")
+    given = {"X": X, "truth": TRUTH, "ids": ids, "names": names, "selection": selection}
+    model.report("first.html", title='178 "wines"', **given)
+    call = again.lines(model, title='178 "wines"', **given)
+    assert "from sklearn.cluster import Birch\n" in call
+    exec(call, dict(given))
+    pages = [(tmp_path / f"{name}.html").read_text() for name in ("first", "report")]
+    pages = [page[page.index("<h1") : page.index("How to do")] for page in pages]
+    assert pages[0] == pages[1]
+
+
+def test_names_that_come_with_the_table_are_not_asked_for_again(tmp_path):
+    frame = pd.DataFrame(RUNS.labels, columns=[f"run{i}" for i in range(8)])
+    write_report(tmp_path / "r.html", frame, TRUTH, ids=range(120))
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "write_report(&quot;report.html&quot;, runs, labels, ids=ids)" in text
+    assert data_of(text)["agreement"]["names"][7] == "run7"
 
 
 def test_the_file_stays_small_for_many_objects_and_long_names(tmp_path):
@@ -426,10 +456,13 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, path, error, m
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"labels": TRUTH[:5]}, "labels has 5 entries for 120 objects"),
-        ({"truth": TRUTH[:5]}, "truth has 5 entries for 120 objects"),
-        ({"X": X[:5]}, "X has 5 entries; expected 120"),
-        ({"X": X[:, 0]}, "Expected 2D array"),
+        ({"labels": TRUTH[:5]}, "labels has 5 entries; expected 120"),
+        ({"labels": TRUTH.reshape(-1, 1)}, r"labels has shape \(120, 1\)"),
+        ({"truth": TRUTH[:5]}, "truth has 5 entries; expected 120"),
+        ({"X": X[:5]}, "X has 5 rows; expected 120"),
+        ({"X": X[:, 0]}, r"X is of shape \(120,\); expected \(120, n_features\)"),
+        ({"X": 5}, r"X is of type int \(5\)"),
+        ({"X": np.full((120, 2), "a")}, "X cannot be drawn: .*Give finite numbers"),
         ({"X": np.where(X > 3, np.nan, X)}, "X contains NaN"),
         ({"ids": ["a"]}, "ids has 1 entries; expected 120"),
         ({"names": ["a"]}, "names has 1 entries; expected 8"),
@@ -442,6 +475,33 @@ def test_what_does_not_fit_is_refused(tmp_path, more, message):
     with pytest.raises(ValueError, match=message):
         write_report(tmp_path / "r.html", RUNS, **arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"labels": None}, "labels is None; expected a list or an array"),
+        ({"X": "x.csv"}, "X is the path 'x.csv'. Read the file first"),
+        ({"ids": 5}, r"ids is of type int \(5\)"),
+        ({"ids": (i for i in range(120))}, "ids is of type generator"),
+        ({"names": 7}, r"names is of type int \(7\).*one name per base clustering"),
+        ({"title": 5}, r"title is of type int \(5\); expected a string"),
+        ({"selection": {}}, r"selection is of type dict; .*select_k\(\)"),
+        ({"path": None}, "path is None. Give the name of a file"),
+        ({"path": sys.stdout}, "path is of type"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(tmp_path, more, message):
+    arguments = {"path": tmp_path / "r.html", "labels": TRUTH, **more}
+    with pytest.raises(TypeError, match=message):
+        write_report(runs=RUNS, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("unknown", ["foo", "call", "cluster_names"])
+def test_a_model_reports_with_known_arguments_only(model, tmp_path, unknown):
+    with pytest.raises(TypeError, match=rf"report\(\) got an unexpected .*{unknown}"):
+        model.report(tmp_path / "r.html", **{unknown: "rm -rf /"})
 
 
 def test_a_label_for_every_object_is_no_clustering_to_show():

@@ -248,6 +248,34 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     )
 
 
+def test_a_margin_is_judged_before_it_is_rounded():
+    runs = np.repeat([[0], [0], [1], [1]], 3001, axis=1)
+    runs[1, 1501:] = 1  # in 1,501 with the first object, in 1,500 with the others
+    objects = collect(Ensemble(runs), [0, 0, 1, 1]).objects
+    assert objects["rows"][0] == 1
+    assert objects["margin"][0] == 0
+    assert objects["weak"] == [False] * 4
+    objects = collect(Ensemble(runs), [0, 1, 1, 1]).objects
+    assert objects["rows"] == [1, 2, 3, 0]
+    assert objects["margin"][0] == 0
+    assert objects["weak"] == [True, False, False, False]
+
+
+def test_objects_in_no_cluster_come_last():
+    labels = np.where(np.arange(120) % 3, TRUTH, -1)
+    facts = collect(RUNS, labels)
+    assert facts.clusters["absent"] == 40
+    assert facts.objects["cluster"][80:] == [-1] * 40
+    assert min(facts.objects["cluster"][:80]) == 0
+
+
+def test_one_cluster_has_no_next():
+    facts = collect(RUNS, np.zeros(120, int))
+    assert set(facts.objects["other"]) == set(facts.objects["margin"]) == {None}
+    assert facts.objects["own"] == sorted(facts.objects["own"])
+    assert facts.summary.endswith("% of the base clusterings.")
+
+
 def test_very_many_clusterings_are_not_all_compared_with_each_other():
     facts = collect(random_ensemble(40, 300, 3, seed=0), np.arange(40) % 3)
     assert len(facts.agreement["names"]) == 300

@@ -197,11 +197,16 @@ def _summary(
     known = certainty.item_consensus[np.isfinite(certainty.item_consensus)]
     if not len(known):
         return f"{first} Every cluster is a single object."
+    together = (
+        f"{first} On average an object is together with the others of its cluster in "
+        f"{100 * known.mean():.0f} % of the base clusterings"
+    )
+    if len(certainty.sizes) < 2:
+        return f"{together}."
     unsure = int((certainty.margin <= 0).sum())
     share = f" ({100 * unsure / len(certainty.labels):.2g} %)" if unsure else ""
     return (
-        f"{first} On average an object is together with the others of its cluster in "
-        f"{100 * known.mean():.0f} % of the base clusterings; "
+        f"{together}; "
         f"{_count(unsure, 'object') if unsure else 'none'}{share} "
         f"{'is' if unsure < 2 else 'are'} held at least as closely by another cluster."
     )
@@ -251,9 +256,15 @@ def _least_certain(
     ids: Sequence | None,
     classes: tuple[np.ndarray, list[str]] | None,
 ) -> dict[str, Any]:
-    """Return the objects with the smallest margins; NaN, known of none, sort last."""
-    margin = np.where(certainty.labels < 0, np.nan, certainty.margin)
-    rows = np.argsort(margin, kind="stable")[:_LISTED]
+    """Return the objects with the smallest margins; those in no cluster come last.
+
+    With one cluster there is no next one, and the item consensus decides.
+    """
+    has_next = len(certainty.sizes) > 1
+    other = np.where(has_next, certainty.next_consensus, np.nan)
+    margin = certainty.item_consensus - other
+    least = margin if has_next else certainty.item_consensus
+    rows = np.lexsort((least, certainty.labels < 0))[:_LISTED]
     return {
         "n": len(margin),
         "rows": rows.tolist(),
@@ -261,8 +272,9 @@ def _least_certain(
         "cluster": certainty.labels[rows].tolist(),
         "own": rounded(certainty.item_consensus[rows], 3),
         "next": certainty.next_cluster[rows].tolist(),
-        "other": rounded(certainty.next_consensus[rows], 3),
+        "other": rounded(other[rows], 3),
         "margin": rounded(margin[rows], 3),
+        "weak": (margin[rows] <= 0).tolist(),  # before it is rounded
         "truth": None if classes is None else classes[0][rows].tolist(),
     }
 

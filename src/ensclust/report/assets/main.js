@@ -149,7 +149,7 @@ function makeWidth() {
     if (innerWidth === last || state.isPaper) return; // a phone's bars come and go
     last = innerWidth;
     clearTimeout(timer);
-    timer = setTimeout(drawAll, 150);
+    timer = setTimeout(() => { drawTable(); drawAll(); }, 150);
   });
 }
 

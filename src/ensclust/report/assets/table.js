@@ -42,10 +42,13 @@ function matches() {
   });
 }
 
+// On a phone the figures need the room.
+const fitted = (text) => (innerWidth <= 640 ? brief(text, 12) : text);
+
 function markedCell(key, i) {
   const cell = element("td", null);
   const mark = element("span", null, { className: "mark" });
-  const text = element("span", cellText(key, i), { title: cellText(key, i) });
+  const text = element("span", fitted(cellText(key, i)), { title: cellText(key, i) });
   mark.append(icon(objects[key][i]), text);
   cell.append(mark);
   return cell;
@@ -55,7 +58,7 @@ function tableRow(i) {
   const row = element("tr", null);
   for (const { key } of COLUMNS) {
     if (key === "ids") {
-      row.append(element("th", cellText(key, i), { scope: "row", title: cellText(key, i) }));
+      row.append(element("th", fitted(cellText(key, i)), { scope: "row", title: cellText(key, i) }));
     } else if (key === "cluster" || (key === "next" && objects.next[i] >= 0)) {
       row.append(markedCell(key, i));
     } else {

@@ -413,6 +413,11 @@ def test_stability_shows_quantiles_of_item_consensus(ensemble, tree_model):
     assert StabilityDisplay.from_certainty(sure).certainty is sure
 
 
+def test_one_cluster_has_no_line_for_the_next(ensemble):
+    display = StabilityDisplay.from_ensemble(ensemble, np.zeros(90, int))
+    assert len(display.ax_.get_legend().get_texts()) == 2
+
+
 def test_clusters_of_one_object_have_no_stability(ensemble):
     labels = np.zeros(90, int)
     labels[5] = 1

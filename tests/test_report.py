@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.cluster import Birch, KMeans
 from sklearn.datasets import make_blobs
 
 import ensclust
@@ -25,7 +26,7 @@ from ensclust.agreement import agreement, contingency, pairwise_nmi
 from ensclust.cli import main
 from ensclust.cohesion import Histograms
 from ensclust.io import write_labels
-from ensclust.report import matrix, scatter
+from ensclust.report import again, matrix, scatter
 from ensclust.report.facts import collect
 from ensclust.report.page import render
 from strategies import ensembles, random_ensemble
@@ -247,6 +248,34 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     )
 
 
+def test_a_margin_is_judged_before_it_is_rounded():
+    runs = np.repeat([[0], [0], [1], [1]], 3001, axis=1)
+    runs[1, 1501:] = 1  # in 1,501 with the first object, in 1,500 with the others
+    objects = collect(Ensemble(runs), [0, 0, 1, 1]).objects
+    assert objects["rows"][0] == 1
+    assert objects["margin"][0] == 0
+    assert objects["weak"] == [False] * 4
+    objects = collect(Ensemble(runs), [0, 1, 1, 1]).objects
+    assert objects["rows"] == [1, 2, 3, 0]
+    assert objects["margin"][0] == 0
+    assert objects["weak"] == [True, False, False, False]
+
+
+def test_objects_in_no_cluster_come_last():
+    labels = np.where(np.arange(120) % 3, TRUTH, -1)
+    facts = collect(RUNS, labels)
+    assert facts.clusters["absent"] == 40
+    assert facts.objects["cluster"][80:] == [-1] * 40
+    assert min(facts.objects["cluster"][:80]) == 0
+
+
+def test_one_cluster_has_no_next():
+    facts = collect(RUNS, np.zeros(120, int))
+    assert set(facts.objects["other"]) == set(facts.objects["margin"]) == {None}
+    assert facts.objects["own"] == sorted(facts.objects["own"])
+    assert facts.summary.endswith("% of the base clusterings.")
+
+
 def test_very_many_clusterings_are_not_all_compared_with_each_other():
     facts = collect(random_ensemble(40, 300, 3, seed=0), np.arange(40) % 3)
     assert len(facts.agreement["names"]) == 300
@@ -382,7 +411,36 @@ def test_a_generator_as_seed_leaves_no_address_in_the_file():
     seed = np.random.RandomState(0)
     model = ensclust.KCC(2, n_clusterings=3, random_state=seed).fit(X)
     facts = collect(model.ensemble_, model.labels_, model=model)
-    assert "0x" not in facts.seed + facts.call + str(facts.parameters)
+    call = again.lines(model)
+    assert "0x" not in facts.seed + call + str(facts.parameters)
+    assert "a RandomState object, so it cannot be repeated exactly" in facts.seed
+    assert "# random_state was a RandomState object, so this cannot" in call
+    assert "model = KCC(n_clusters=2, n_clusterings=3).fit(X)" in call
+
+
+def test_the_lines_that_do_it_again_run_and_give_the_same_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    base = [KMeans(n_init=2), Birch(threshold=np.float64(0.25))]
+    sizes = np.arange(2, 6)
+    model = ensclust.EAC(3, 4, base=base, base_k=sizes, random_state=0).fit(X)
+    selection = ensclust.select_k(model.ensemble_, [2, 3], method="eac")
+    ids, names = [f"o{i}" for i in range(120)], list("abcd")
+    given = {"X": X, "truth": TRUTH, "ids": ids, "names": names, "selection": selection}
+    model.report("first.html", title='178 "wines"', **given)
+    call = again.lines(model, title='178 "wines"', **given)
+    assert "from sklearn.cluster import Birch\n" in call
+    exec(call, dict(given))
+    pages = [(tmp_path / f"{name}.html").read_text() for name in ("first", "report")]
+    pages = [page[page.index("<h1") : page.index("How to do")] for page in pages]
+    assert pages[0] == pages[1]
+
+
+def test_names_that_come_with_the_table_are_not_asked_for_again(tmp_path):
+    frame = pd.DataFrame(RUNS.labels, columns=[f"run{i}" for i in range(8)])
+    write_report(tmp_path / "r.html", frame, TRUTH, ids=range(120))
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "write_report(&quot;report.html&quot;, runs, labels, ids=ids)" in text
+    assert data_of(text)["agreement"]["names"][7] == "run7"
 
 
 def test_the_file_stays_small_for_many_objects_and_long_names(tmp_path):
@@ -426,10 +484,13 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, path, error, m
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"labels": TRUTH[:5]}, "labels has 5 entries for 120 objects"),
-        ({"truth": TRUTH[:5]}, "truth has 5 entries for 120 objects"),
-        ({"X": X[:5]}, "X has 5 entries; expected 120"),
-        ({"X": X[:, 0]}, "Expected 2D array"),
+        ({"labels": TRUTH[:5]}, "labels has 5 entries; expected 120"),
+        ({"labels": TRUTH.reshape(-1, 1)}, r"labels has shape \(120, 1\)"),
+        ({"truth": TRUTH[:5]}, "truth has 5 entries; expected 120"),
+        ({"X": X[:5]}, "X has 5 rows; expected 120"),
+        ({"X": X[:, 0]}, r"X is of shape \(120,\); expected \(120, n_features\)"),
+        ({"X": 5}, r"X is of type int \(5\)"),
+        ({"X": np.full((120, 2), "a")}, "X cannot be drawn: .*Give finite numbers"),
         ({"X": np.where(X > 3, np.nan, X)}, "X contains NaN"),
         ({"ids": ["a"]}, "ids has 1 entries; expected 120"),
         ({"names": ["a"]}, "names has 1 entries; expected 8"),
@@ -442,6 +503,33 @@ def test_what_does_not_fit_is_refused(tmp_path, more, message):
     with pytest.raises(ValueError, match=message):
         write_report(tmp_path / "r.html", RUNS, **arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"labels": None}, "labels is None; expected a list or an array"),
+        ({"X": "x.csv"}, "X is the path 'x.csv'. Read the file first"),
+        ({"ids": 5}, r"ids is of type int \(5\)"),
+        ({"ids": (i for i in range(120))}, "ids is of type generator"),
+        ({"names": 7}, r"names is of type int \(7\).*one name per base clustering"),
+        ({"title": 5}, r"title is of type int \(5\); expected a string"),
+        ({"selection": {}}, r"selection is of type dict; .*select_k\(\)"),
+        ({"path": None}, "path is None. Give the name of a file"),
+        ({"path": sys.stdout}, "path is of type"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(tmp_path, more, message):
+    arguments = {"path": tmp_path / "r.html", "labels": TRUTH, **more}
+    with pytest.raises(TypeError, match=message):
+        write_report(runs=RUNS, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("unknown", ["foo", "call", "cluster_names"])
+def test_a_model_reports_with_known_arguments_only(model, tmp_path, unknown):
+    with pytest.raises(TypeError, match=rf"report\(\) got an unexpected .*{unknown}"):
+        model.report(tmp_path / "r.html", **{unknown: "rm -rf /"})
 
 
 def test_a_label_for_every_object_is_no_clustering_to_show():
@@ -511,6 +599,9 @@ def test_report_shows_a_clustering_from_files(files):
     assert data["objects"]["ids"][0].startswith("object ")
 
 
+OTHERS = "turned.csv has object 'object 119' in row 1, where the clusterings have"
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -521,10 +612,51 @@ def test_report_shows_a_clustering_from_files(files):
         (["report", "runs.csv", "few.csv", "--data-columns", "a"], "--data FILE"),
         (["report", "runs.csv", "few.csv"], "few.csv has 3 rows for 120 objects"),
         (["report", "runs.csv", "few.csv", "--truth-column", "a"], "--truth FILE"),
+        (["report", "runs.csv", "turned.csv"], OTHERS),
+        (
+            [
+                "report",
+                "runs.csv",
+                "runs.csv",
+                "--cluster-column",
+                "run0",
+                "--truth",
+                "turned.csv",
+            ],
+            OTHERS,
+        ),
+        (
+            [
+                "report",
+                "runs.csv",
+                "runs.csv",
+                "--cluster-column",
+                "run0",
+                "--data",
+                "turned.csv",
+            ],
+            OTHERS,
+        ),
+        (["certainty", "runs.csv", "turned.csv"], OTHERS),
+        (
+            [
+                "consensus",
+                "runs.csv",
+                "-k",
+                "2",
+                "--engine",
+                "blocks",
+                "--report",
+                "r.html",
+            ],
+            "--report needs --engine memory",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_write_nothing(files, args, message):
     (files / "few.csv").write_text("c\n0\n1\n1\n")
+    ids = [f"object {i}" for i in range(119, -1, -1)]
+    write_labels("turned.csv", RUNS.labels[::-1, :1], names=["c"], ids=ids)
     before = sorted(files.iterdir())
     result = call(*args, status=2)
     assert message in result.output.splitlines()[-1]

@@ -147,10 +147,11 @@ def test_the_table_is_searched_and_sorted(page):
     assert rows.count() == 125
     page.get_by_label("Search").fill("class_2 17")
     assert 0 < rows.count() < 25
+    assert page.inner_text("#objects-count") == f"{rows.count()} of 178 match"
     assert {row.split()[-1] for row in rows.all_inner_texts()} == {"class_2"}
     page.get_by_label("Search").fill("nothing like this")
     assert rows.count() == 0
-    assert page.inner_text("#objects-count") == "0 of 0 shown"
+    assert page.inner_text("#objects-count") == "No object matches"
     page.get_by_label("Search").fill("")
 
 
@@ -160,6 +161,12 @@ def test_the_tree_is_cut_at_any_number_of_clusters(page):
     slider.press("ArrowRight")
     assert page.inner_text("#tree-value") == "4"
     assert page.inner_text("#tree-sizes").startswith("4 clusters of ")
+    of_map.click()
+    assert page.evaluate("byId('scatter-chart').data.length") == 4
+    assert "Coloured by a cut into 4" in page.inner_text("#scatter-note")
+    page.get_by_role("button", name="Certainty").click()
+    assert of_map.get_attribute("aria-pressed") == "false"
+    assert "cut into" not in page.inner_text("#scatter-note")
     of_map.click()
     assert page.evaluate("byId('scatter-chart').data.length") == 4
     of_map.click()

@@ -34,9 +34,9 @@ def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> An
 
 
 def read_clustering(
-    path: str, column: str | None, option: str, n_objects: int, *, quiet: bool
+    path: str, column: str | None, option: str, of: Any, *, quiet: bool
 ) -> Any:
-    """Read one column of labels, named or the only one, of as many objects."""
+    """Read one column of labels, named or the only one, of the objects of a table."""
     from ensclust.io import read_labels
 
     columns = None if column is None else [column]
@@ -45,13 +45,28 @@ def read_clustering(
         shown = ", ".join(table.columns)
         msg = f"{path} has columns {shown}. Say which with {option}."
         raise click.UsageError(msg)
-    if len(table.values) != n_objects:
+    check_same_objects(path, table, of)
+    return table
+
+
+def check_same_objects(path: str, table: Any, of: Any) -> None:
+    """Raise unless a file has the objects of another table, by its ids if both have."""
+    n = len(of.values)
+    if len(table.values) != n:
         msg = (
-            f"{path} has {len(table.values):,} rows for {n_objects:,} objects. Give "
-            "one row per object, in the same order."
+            f"{path} has {len(table.values):,} rows for {n:,} objects. Give one row "
+            "per object, in the same order."
         )
         raise click.UsageError(msg)
-    return table
+    if table.ids is None or of.ids is None:
+        return
+    for row, (one, other) in enumerate(zip(table.ids, of.ids, strict=True), 1):
+        if str(one) != str(other):
+            msg = (
+                f"{path} has object {str(one)!r} in row {row:,}, where the clusterings "
+                f"have {str(other)!r}. Give the same objects, in the same order."
+            )
+            raise click.UsageError(msg)
 
 
 @click.command(short_help="See several methods side by side.")
@@ -138,7 +153,7 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
         consensus,
         cluster_column,
         "--cluster-column",
-        len(table.values),
+        table,
         quiet=is_silent,
     )
     found = Certainty.of(

@@ -48,6 +48,9 @@ def takes_streams(content: str) -> Callable[[Callable], Callable]:
             if engine == "memory":
                 command(**options)
                 return
+            if options.get("report"):
+                msg = f"--report needs --engine memory, not {engine}."
+                raise click.UsageError(msg)
             with _scheduler(engine, scheduler):
                 _run(content, engine, checkpoint, **options)
 

@@ -205,7 +205,17 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ensemble = in_memory(self.ensemble_)
         return Certainty.of(ensemble, self.labels_, weights=self.weights_)
 
-    def report(self, path, X=None, **more) -> None:
+    def report(
+        self,
+        path,
+        X=None,
+        *,
+        truth=None,
+        ids=None,
+        names=None,
+        selection=None,
+        title=None,
+    ) -> None:
         """Write what was found as one HTML file that opens in a browser, offline.
 
         ``X``, the features, gives the map of the objects its axes; without it they come
@@ -215,7 +225,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         from ensclust.report.page import report_model  # noqa: PLC0415  stands above this
 
         check_is_fitted(self, "labels_")
-        report_model(path, self, X, **more)
+        given = {"X": X, "truth": truth, "ids": ids, "names": names}
+        report_model(path, self, **given, selection=selection, title=title)
 
     def _encode(self, X) -> Ensemble:
         """Return the base clusters of other objects, numbered as in ``ensemble_``."""

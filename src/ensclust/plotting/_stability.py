@@ -138,14 +138,15 @@ class StabilityDisplay:
         ax.vlines(x, low, high, color=_style.LINE, lw=1, label="5 % to 95 %")
         ax.bar(x, third - first, bottom=first, **{**style, **(bar_kw or {})})
         ax.hlines(middle, x - 0.25, x + 0.25, color="#1b2f44", lw=1.5)
-        ax.hlines(
-            self.next_consensus,
-            x - 0.4,
-            x + 0.4,
-            color=_style.MARK,
-            lw=2,
-            label="with the next cluster, mean",
-        )
+        if (self.certainty.sizes > 0).sum() > 1:
+            ax.hlines(
+                self.next_consensus,
+                x - 0.4,
+                x + 0.4,
+                color=_style.MARK,
+                lw=2,
+                label="with the next cluster, mean",
+            )
         ax.set_ylim(0, 1.3)  # the legend is above 1
         ax.set_yticks(np.linspace(0, 1, 6))
         n_places = max(n, _FEW)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from ensclust._commands import read_clustering, read_table
+from ensclust._commands import check_same_objects, read_clustering, read_table
 from ensclust._options import names, table_options
 from ensclust._progress import progress
 
@@ -65,14 +65,18 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
             raise click.UsageError(msg)
     check_report(output)
     table = read_table(read_labels, labels, quiet=quiet, **choice)
-    n, calm = len(table.values), {"quiet": quiet}
-    found = read_clustering(consensus, cluster_column, "--cluster-column", n, **calm)
+    calm = {"quiet": quiet}
+    found = read_clustering(
+        consensus, cluster_column, "--cluster-column", table, **calm
+    )
     more: dict[str, Any] = {"cluster_names": _names(consensus, found)}
     if truth:
-        classes = read_clustering(truth, truth_column, "--truth-column", n, **calm)
+        classes = read_clustering(truth, truth_column, "--truth-column", table, **calm)
         more |= {"truth": classes.values[:, 0], "class_names": _names(truth, classes)}
     if data:
-        more["X"] = read_table(read_features, data, columns=data_columns, **calm).values
+        features = read_table(read_features, data, columns=data_columns, **calm)
+        check_same_objects(data, features, table)
+        more["X"] = features.values
     _write(
         output,
         Ensemble(table.values),

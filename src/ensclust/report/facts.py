@@ -15,7 +15,8 @@ from ensclust.agreement import contingency, pairwise_nmi, table_ari, table_nmi
 from ensclust.certainty import Certainty
 from ensclust.criteria import CRITERIA
 from ensclust.ensemble import Ensemble
-from ensclust.report import graph, matrix, scatter, tree
+from ensclust.report import again, graph, matrix, scatter, tree
+from ensclust.report.arguments import check_features, check_rest, check_vector
 from ensclust.report.plain import rounded, shortened
 
 if TYPE_CHECKING:
@@ -90,17 +91,18 @@ def collect(
     class_names: Sequence[str] | None = None,
     selection: KSelection | None = None,
     title: str | None = None,
-    call: str | None = None,
+    call: str = "",
 ) -> Facts:
     """Collect the facts; parameters are those of :func:`ensclust.write_report`.
 
     ``model`` is the estimator that made the labels, if one did; ``cluster_names`` and
-    ``class_names`` name the sorted values of ``labels`` and ``truth``. Time N M + F M k
-    for F distinct label rows, beyond that as :func:`ensclust.write_report` says.
+    ``class_names`` name the sorted values of ``labels`` and ``truth``; ``call`` is what
+    does it again. Time N M + F M k for F distinct label rows, beyond that as
+    :func:`ensclust.write_report` says.
     """
     n = ensemble.n_objects
     codes, clusters = _coded(labels, "labels", n, cluster_names)
-    _check_lengths(ensemble, X=X, ids=ids, names=names)
+    _check(ensemble, X=X, ids=ids, names=names, selection=selection, title=title)
     ids = None if ids is None else list(ids)
     weights = None if model is None else model.weights_
     shown = None if names is None else [shortened(name) for name in names]
@@ -129,8 +131,8 @@ def collect(
         truth=None if classes is None else _truth(codes, *classes),
         parameters={} if model is None else _parameters(model),
         versions=_versions(),
-        call=call or _call(model, X, truth),
-        seed="" if model is None else _seed(model),
+        call=call,
+        seed="" if model is None else again.seed(model),
     )
 
 
@@ -149,13 +151,9 @@ def _coded(
     values: Any, what: str, n_objects: int, names: Sequence[str] | None
 ) -> tuple[np.ndarray, list[str]]:
     """Return codes 0, 1, ... of the sorted values, -1 for none, and their names."""
+    each = "label per object, in the order of the base clusterings"
+    check_vector(values, what, n_objects, each)
     coded = Ensemble.from_clusterings([values])
-    if coded.n_objects != n_objects:
-        msg = (
-            f"{what} has {coded.n_objects:,} entries for {n_objects:,} objects. Give "
-            "one per object, in the order of the base clusterings."
-        )
-        raise ValueError(msg)
     found = coded.categories[0].tolist() if names is None else names
     if not 1 <= len(found) <= _MOST:
         msg = (
@@ -166,19 +164,17 @@ def _coded(
     return coded.labels[:, 0].astype(np.int64), [shortened(name) for name in found]
 
 
-def _check_lengths(ensemble: Ensemble, *, X: Any, ids: Any, names: Any) -> None:
-    expected = {
-        "X": (X, ensemble.n_objects, "row per object"),
-        "ids": (ids, ensemble.n_objects, "id per object"),
-        "names": (names, ensemble.n_clusterings, "name per base clustering"),
-    }
-    for what, (given, wanted, rule) in expected.items():
-        if given is None:
-            continue
-        n = given.shape[0] if hasattr(given, "shape") else len(given)
-        if n != wanted:
-            msg = f"{what} has {n:,} entries; expected {wanted:,}. Give one {rule}."
-            raise ValueError(msg)
+def _check(
+    ensemble: Ensemble, *, X: Any, ids: Any, names: Any, selection: Any, title: Any
+) -> None:
+    if X is not None:
+        check_features(X, ensemble.n_objects)
+    if ids is not None:
+        check_vector(ids, "ids", ensemble.n_objects, "id per object")
+    if names is not None:
+        each = "name per base clustering"
+        check_vector(names, "names", ensemble.n_clusterings, each)
+    check_rest(selection, title)
 
 
 def _summary(
@@ -201,11 +197,16 @@ def _summary(
     known = certainty.item_consensus[np.isfinite(certainty.item_consensus)]
     if not len(known):
         return f"{first} Every cluster is a single object."
+    together = (
+        f"{first} On average an object is together with the others of its cluster in "
+        f"{100 * known.mean():.0f} % of the base clusterings"
+    )
+    if len(certainty.sizes) < 2:
+        return f"{together}."
     unsure = int((certainty.margin <= 0).sum())
     share = f" ({100 * unsure / len(certainty.labels):.2g} %)" if unsure else ""
     return (
-        f"{first} On average an object is together with the others of its cluster in "
-        f"{100 * known.mean():.0f} % of the base clusterings; "
+        f"{together}; "
         f"{_count(unsure, 'object') if unsure else 'none'}{share} "
         f"{'is' if unsure < 2 else 'are'} held at least as closely by another cluster."
     )
@@ -255,9 +256,15 @@ def _least_certain(
     ids: Sequence | None,
     classes: tuple[np.ndarray, list[str]] | None,
 ) -> dict[str, Any]:
-    """Return the objects with the smallest margins; NaN, known of none, sort last."""
-    margin = np.where(certainty.labels < 0, np.nan, certainty.margin)
-    rows = np.argsort(margin, kind="stable")[:_LISTED]
+    """Return the objects with the smallest margins; those in no cluster come last.
+
+    With one cluster there is no next one, and the item consensus decides.
+    """
+    has_next = len(certainty.sizes) > 1
+    other = np.where(has_next, certainty.next_consensus, np.nan)
+    margin = certainty.item_consensus - other
+    least = margin if has_next else certainty.item_consensus
+    rows = np.lexsort((least, certainty.labels < 0))[:_LISTED]
     return {
         "n": len(margin),
         "rows": rows.tolist(),
@@ -265,8 +272,9 @@ def _least_certain(
         "cluster": certainty.labels[rows].tolist(),
         "own": rounded(certainty.item_consensus[rows], 3),
         "next": certainty.next_cluster[rows].tolist(),
-        "other": rounded(certainty.next_consensus[rows], 3),
+        "other": rounded(other[rows], 3),
         "margin": rounded(margin[rows], 3),
+        "weak": (margin[rows] <= 0).tolist(),  # before it is rounded
         "truth": None if classes is None else classes[0][rows].tolist(),
     }
 
@@ -312,27 +320,6 @@ def _parameters(model: BaseConsensus) -> dict[str, str]:
 def _without_address(text: str) -> str:
     """Leave out where an object lies in memory, which differs from run to run."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
-
-
-def _call(model: BaseConsensus | None, X: Any, truth: Any) -> str:
-    more = ", X=X" * (X is not None) + ", truth=truth" * (truth is not None)
-    if model is None:
-        return (
-            "from ensclust import write_report\n"
-            f'write_report("report.html", runs, labels{more})'
-        )
-    given = "runs" if model._is_precomputed() else "X"
-    return (
-        f"from ensclust import {type(model).__name__}\n"
-        f"model = {_without_address(repr(model))}.fit({given})\n"
-        f'model.report("report.html"{more})'
-    )
-
-
-def _seed(model: BaseConsensus) -> str:
-    if model.random_state is None:
-        return "No seed was set, so another run may differ."
-    return f"Seed: {_without_address(repr(model.random_state))}."
 
 
 def _versions() -> dict[str, str]:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from ensclust._replace import check_writable, replacing
 from ensclust._validation import import_optional
 from ensclust.ensemble import Ensemble
+from ensclust.report import again
+from ensclust.report.arguments import check_path
 from ensclust.report.facts import Facts, collect
 
 if TYPE_CHECKING:
@@ -103,35 +105,28 @@ def write_report(
     ...     write_report(Path(folder, "report.html"), runs, [0, 0, 1, 1, 1])
     """
     check_report(path)
+    given = {"X": X, "truth": truth, "ids": ids, "names": names}
+    given |= {"selection": selection, "title": title}
+    call = again.lines(None, **given)
     if names is None and not isinstance(runs, Ensemble):
-        names = getattr(runs, "columns", None)
-    facts = collect(
-        Ensemble(runs),
-        labels,
-        X=X,
-        truth=truth,
-        ids=ids,
-        names=names,
-        selection=selection,
-        title=title,
-    )
-    write_page(path, facts)
+        given["names"] = getattr(runs, "columns", None)
+    write_page(path, collect(Ensemble(runs), labels, call=call, **given))
 
 
-def report_model(
-    path: str | os.PathLike, model: BaseConsensus, X: Any = None, **more: Any
-) -> None:
+def report_model(path: str | os.PathLike, model: BaseConsensus, **given: Any) -> None:
     """Write the page of a fitted estimator; see :meth:`BaseConsensus.report`."""
     check_report(path)
-    if model._is_precomputed():
-        more = {"names": getattr(model, "feature_names_in_", None), **more}
-    facts = collect(model.ensemble_, model.labels_, model=model, X=X, **more)
+    call = again.lines(model, **given)
+    if model._is_precomputed() and given["names"] is None:
+        given["names"] = getattr(model, "feature_names_in_", None)
+    facts = collect(model.ensemble_, model.labels_, model=model, call=call, **given)
     write_page(path, facts)
 
 
 def check_report(path: str | os.PathLike) -> None:
     """Raise now what would stop a report from being written to ``path`` later."""
     import_optional("plotly", "a report", "report")
+    check_path(path)
     if Path(path).suffix.lower() not in (".html", ".htm"):
         msg = f"{path} does not end in .html, as a report must for browsers to open it."
         raise ValueError(msg)

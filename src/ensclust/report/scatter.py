@@ -79,7 +79,12 @@ def _taken(X: Any, rows: np.ndarray) -> Any:
         X = sparse.csr_array(X)[rows]
     else:
         X = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    try:
+        return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    except (TypeError, ValueError) as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        msg = f"X cannot be drawn: {said}. Give finite numbers, one row per object."
+        raise ValueError(msg) from None
 
 
 def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:

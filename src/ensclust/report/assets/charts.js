@@ -2,6 +2,11 @@
 
 const isFaded = (i) => state.cluster !== null && state.cluster !== i;
 
+function absentNote() {
+  const n = data.clusters.absent;
+  return n ? `${count(n)} ${n === 1 ? "object is" : "objects are"} in no cluster` : "";
+}
+
 // Lying bars with their numbers while there is room for them, else columns.
 function sizesChart() {
   const { names, sizes, consensus } = data.clusters;
@@ -92,9 +97,13 @@ function scatterNote() {
   const what = s.of === "features"
     ? "Principal components of the features"
     : "Principal components of the co-association: objects that are often together lie together, equal ones slightly spread";
-  const sampled = s.rows.length < s.n - data.clusters.absent
-    ? ` A sample of ${count(s.rows.length)} of ${count(s.n)} objects, some of every cluster.` : "";
-  return `${what}.${sampled}`;
+  const n = s.n - data.clusters.absent;
+  const sampled = s.rows.length < n
+    ? ` A sample of ${count(s.rows.length)} of ${count(n)} objects, some of every cluster.` : "";
+  const absent = data.clusters.absent ? ` ${absentNote()}, and not on the map.` : "";
+  const cut = state.cutsMap && chosenK() !== data.tree.k
+    ? ` Coloured by a cut into ${chosenK()}; the report has ${data.tree.k}.` : "";
+  return `${what}.${sampled}${absent}${cut}`;
 }
 
 function matrixChart() {
@@ -120,7 +129,7 @@ function matrixChart() {
       });
     }
     const middle = (begin + end - 1) / 2;
-    if (!ticks.length || middle - ticks[ticks.length - 1][0] >= n / 25) {
+    if (!ticks.length || middle - ticks[ticks.length - 1][0] >= n / (isNarrow("matrix-chart") ? 14 : 25)) {
       ticks.push([middle, plain(brief(clusterName(j), 10))]);
     }
     begin = end;

@@ -81,15 +81,22 @@ function makeTheme() {
   addEventListener("afterprint", () => { setTheme(before); state.isPaper = false; drawAll(); });
 }
 
+// What the map is coloured by: "cluster" or "certainty", or clusters of a cut of the tree.
+function colourMap(colour, cutsMap) {
+  state.colour = colour;
+  state.cutsMap = cutsMap;
+  for (const button of byId("scatter-colour").children) {
+    button.setAttribute("aria-pressed", String(button.dataset.value === colour));
+  }
+  if (data.tree) byId("tree-map").setAttribute("aria-pressed", String(cutsMap));
+  byId("scatter-note").textContent = scatterNote();
+  draw(["scatter-chart"]);
+}
+
 function makeControls() {
   byId("scatter-colour").addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    if (button === null) return;
-    state.colour = button.dataset.value;
-    for (const other of byId("scatter-colour").children) {
-      other.setAttribute("aria-pressed", String(other === button));
-    }
-    draw(["scatter-chart"]);
+    if (button !== null) colourMap(button.dataset.value, false);
   });
   byId("scatter-axes").addEventListener("change", () => draw(["scatter-chart"]));
   if (!data.tree) return;
@@ -99,20 +106,17 @@ function makeControls() {
   const show = () => {
     byId("tree-value").textContent = slider.value;
     byId("tree-sizes").textContent = treeSizes();
-    draw(state.cutsMap ? ["tree-chart", "scatter-chart"] : ["tree-chart"]);
+    draw(["tree-chart"]);
+    if (state.cutsMap) colourMap("cluster", true);
   };
   slider.addEventListener("input", show);
-  byId("tree-map").addEventListener("click", (event) => {
-    state.cutsMap = !state.cutsMap;
-    event.currentTarget.setAttribute("aria-pressed", String(state.cutsMap));
-    draw(["scatter-chart"]);
-  });
+  byId("tree-map").addEventListener("click", () => colourMap("cluster", !state.cutsMap));
   show();
 }
 
 function makeNotes() {
   byId("clusters-table").open = data.clusters.names.length <= 6;
-  const notes = { scatter: scatterNote, matrix: matrixNote, tree: treeNote, graph: graphNote, agreement: agreementNote };
+  const notes = { clusters: absentNote, scatter: scatterNote, matrix: matrixNote, tree: treeNote, graph: graphNote, agreement: agreementNote };
   for (const [name, text] of Object.entries(notes)) {
     if (data[name]) byId(`${name}-note`).textContent = text();
   }
@@ -145,7 +149,7 @@ function makeWidth() {
     if (innerWidth === last || state.isPaper) return; // a phone's bars come and go
     last = innerWidth;
     clearTimeout(timer);
-    timer = setTimeout(drawAll, 150);
+    timer = setTimeout(() => { drawTable(); drawAll(); }, 150);
   });
 }
 

@@ -155,10 +155,11 @@ function pairsChart() {
   const c = colours();
   const n = a.compared.length;
   const names = a.compared.map((i) => plain(a.names[i]));
-  const step = Math.ceil(n / 20);
+  const [most, length] = isNarrow("pairs-chart") ? [9, 10] : [20, 16];
+  const step = Math.ceil(n / most);
   const ticks = names.map((_, i) => i).filter((i) => i % step === 0);
   const axis = {
-    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[a.compared[i]], 16))),
+    tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[a.compared[i]], length))),
     showgrid: false, zeroline: false, ticks: "", constrain: "domain", range: [-0.5, n - 0.5],
   };
   return [[{

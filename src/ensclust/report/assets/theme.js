@@ -96,11 +96,11 @@ const CONFIG = {
   showLink: false,
 };
 
-// Beside the chart, or below it where that is narrow.
+// Beside the chart; where that is narrow above it, or below it if the ticks are above.
 function colourbar(id, title) {
   const shared = { thickness: 10, outlinewidth: 0, ticklen: 0 };
   return isNarrow(id)
-    ? { ...shared, orientation: "h", y: -0.14, yanchor: "top", len: 1, title: { text: title, side: "top", font: { size: 12 } } }
+    ? { ...shared, orientation: "h", ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 1, title: { text: title, side: "top", font: { size: 12 } } }
     : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
 }
 

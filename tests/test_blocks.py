@@ -124,6 +124,41 @@ def test_every_source_gives_the_same_labels(tmp_path, labels, kind):
     np.testing.assert_array_equal(found, in_memory(labels, 5, "ecpcs-mc"))
 
 
+def table_of(blocks):
+    return np.concatenate([np.column_stack(block.load()) for block in blocks])
+
+
+@pytest.mark.parametrize("fortran", [False, True])
+def test_a_view_of_a_memory_map_is_what_is_read(tmp_path, fortran):
+    path = tmp_path / "labels.npy"
+    table = np.arange(12).reshape(6, 2)
+    np.save(path, np.asfortranarray(table) if fortran else table)
+    mapped = np.load(path, mmap_mode="r")
+    assert Blocks(mapped).path == path
+    square = mapped[:2]
+    for view in (mapped[::-1], mapped[:, ::-1], mapped[2:], square.T, square):
+        np.testing.assert_array_equal(table_of(Blocks(view, rows=2)), view)
+    as_float = mapped.view(np.float64)
+    np.testing.assert_array_equal(table_of(Blocks(as_float)), as_float)
+    edited = np.load(path, mmap_mode="c")
+    edited[1] = 7
+    np.testing.assert_array_equal(table_of(Blocks(edited)), edited)
+
+
+def test_columns_of_a_directory_are_joined_by_name(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, columns in (("a", ("x", "y")), ("b", ("y", "x"))):
+        table = pyarrow.table({column: [ord(column)] for column in columns})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    assert table_of(Blocks(tmp_path)).tolist() == [[120, 121]] * 2
+    parquet.write_table(pyarrow.table({"x": [1], "z": [1]}), tmp_path / "c.parquet")
+    match = r"c.parquet has the columns x, z; .*a.parquet has x, y. Name those"
+    with pytest.raises(ValueError, match=match):
+        Blocks(tmp_path)
+    assert table_of(Blocks(tmp_path, columns=["x"])).tolist() == [[120], [120], [1]]
+
+
 def test_columns_of_obs_are_read_in_blocks(tmp_path):
     anndata = pytest.importorskip("anndata")
     pandas = pytest.importorskip("pandas")

@@ -34,8 +34,9 @@ class Checkpoint:
             return
         if not self.identity:
             msg = (
-                f"checkpoint={str(self.folder)!r} needs an input that can be known "
-                "again: files, or a Dask array made from them."
+                f"checkpoint={str(self.folder)!r} needs an input whose changes show: "
+                "files. Pass Blocks(path) (with engine='dask' for Dask), not an array "
+                "or a function."
             )
             raise ValueError(msg)
         self.folder.mkdir(parents=True, exist_ok=True)

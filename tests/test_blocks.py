@@ -248,6 +248,23 @@ def test_output_is_whole_or_not_there(tmp_path):
     (tmp_path / "there.parquet").mkdir()
     with pytest.raises(FileExistsError, match="Delete it or name another"):
         stream.write(tmp_path / "there.parquet")
+    (tmp_path / "file.zarr").touch()
+    with pytest.raises(FileExistsError, match="Delete it or name another"):
+        stream.write(tmp_path / "file.zarr")
+
+
+def test_the_input_is_never_the_output(tmp_path):
+    path, folder = tmp_path / "labels.npy", tmp_path / "runs"
+    np.save(path, random_ensemble(50, 4, 3, 0).labels)
+    before = path.read_bytes()
+    for source in (path, np.load(path, mmap_mode="r")[::-1]):
+        with pytest.raises(ValueError, match=r"labels.npy is the input. Name another"):
+            consensus(Blocks(source), 3).write(path)
+    assert path.read_bytes() == before
+    folder.mkdir()
+    write_parquet(folder / "part.parquet", np.load(path))
+    with pytest.raises(ValueError, match="is inside the input"):
+        consensus(Blocks(folder), 3).write(folder / "found.parquet")
 
 
 def test_an_error_names_the_block(tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -238,14 +239,20 @@ def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--engine", "dask"], "-o - cannot be written in blocks"),
+    (["--engine", "dask"], "- cannot be written in blocks. Use .npy, "),
     (["--scheduler", "threads"], "--scheduler needs --engine dask"),
     (["--engine", "blocks", "-o", "no/dir/x.npy"], "there is no directory no/dir"),
+    (["--engine", "blocks", "-o", "labels.npy"], "labels.npy is the input"),
+    (["--engine", "blocks", "-o", "there.zarr"], "there.zarr exists"),
     (["--engine", "dask", "-o", "x.npy", "--scheduler", "no"], "--scheduler no"),
 ])  # fmt: skip
-def test_the_command_line_says_what_is_wrong(tmp_path, labels, options, message):
-    np.save(tmp_path / "labels.npy", labels)
-    command = ["consensus", str(tmp_path / "labels.npy"), "-k", "3", *options]
+def test_the_command_line_says_what_is_wrong(
+    tmp_path, labels, options, message, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("labels.npy", labels)
+    (tmp_path / "there.zarr").mkdir()
+    command = ["consensus", "labels.npy", "-k", "3", *options]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -322,3 +329,23 @@ def test_counts_of_another_input_are_refused(tmp_path, labels):
     for unknown in (Blocks(labels), da.from_array(labels)):  # changes do not show
         with pytest.raises(ValueError, match=r"files. Pass Blocks\(path\)"):
             consensus(unknown, 3, checkpoint=tmp_path / "kept")
+
+
+def test_counts_that_are_damaged_are_refused(tmp_path, labels):
+    np.save(tmp_path / "labels.npy", labels)
+    blocks, kept = Blocks(tmp_path / "labels.npy"), tmp_path / "kept"
+    consensus(blocks, 3, checkpoint=kept)
+    counts = kept / "counts-missing.npz"
+    whole = counts.read_bytes()
+    np.savez(tmp_path / "other.npz", labels=labels)
+    other = (tmp_path / "other.npz").read_bytes()
+    for content in (b"", b"text", other, whole[:99], whole[:-9]):
+        counts.write_bytes(content)
+        with pytest.raises(ValueError, match="is damaged, or holds no counts"):
+            consensus(blocks, 3, checkpoint=kept)
+    known = consensus(labels, 3, random_state=0)
+    for i in range(0, len(whole), 97):  # some bits, such as those of a date, are unused
+        counts.write_bytes(whole[:i] + bytes([whole[i] ^ 255]) + whole[i + 1 :])
+        with suppress(ValueError):
+            found = consensus(blocks, 3, random_state=0, checkpoint=kept)
+            np.testing.assert_array_equal(np.asarray(found), known)

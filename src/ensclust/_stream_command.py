@@ -26,7 +26,6 @@ _ENGINE = (
 )
 _SCHEDULER = "For --engine dask: threads, processes, or the address of a scheduler."
 _CHECKPOINT = "Directory for counts, from which an interrupted run goes on."
-_OUTPUTS = (".npy", ".parquet", ".zarr")
 
 
 def takes_streams(content: str) -> Callable[[Callable], Callable]:
@@ -93,9 +92,11 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     from ensclust import distributed
     from ensclust._methods import make
     from ensclust.blocks import Blocks
+    from ensclust.label_streams import check_output
 
     path = options["data" if content == "features" else "labels"]
-    output = _check_output(options["output"])
+    output = Path(options["output"])
+    check_output(output, Path(path))
     given = options["n_clusters"]
     ks = given if isinstance(given, list) else [given]
     settings = {"random_state": options["seed"], "n_jobs": options["n_jobs"]}
@@ -123,20 +124,6 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     facts |= {"sizes": [counts.tolist() for counts in sizes]}
     facts["seconds"] = round(time.perf_counter() - start, 3)
     _tell(facts, as_json=options["as_json"], quiet=options["quiet"])
-
-
-def _check_output(output: str) -> Path:
-    path = Path(output)
-    if path.suffix.lower() not in _OUTPUTS:
-        msg = (
-            f"-o {output} cannot be written in blocks. Name a file that ends in "
-            f"{', '.join(_OUTPUTS)}."
-        )
-        raise click.UsageError(msg)
-    if not path.resolve().parent.is_dir():
-        msg = f"{path} cannot be written: there is no directory {path.parent}."
-        raise FileNotFoundError(msg)
-    return path
 
 
 def _tell(facts: dict[str, Any], *, as_json: bool, quiet: bool) -> None:

@@ -173,7 +173,6 @@ class Blocks:
         )
 
     def _open(self, path, rows, columns, id_column, content) -> None:
-        self.path = path
         if path.is_dir() and any((path / n).exists() for n in ("zarr.json", ".zarray")):
             zarr = import_optional("zarr", "reading Zarr", "zarr")
             self._take_array(zarr.open_array(path, mode="r"), rows, f"{path}, ")
@@ -199,6 +198,7 @@ class Blocks:
                 for a, b in pairwise(_edges(source, step)):
                     load = partial(_load, file, columns, content, used, a, b)
                     self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
+        self.path = path
         stats = [(str(file), file.stat()) for file in files]
         stamps = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
         rows_of = [block.n_rows for block in self._list]
@@ -231,6 +231,8 @@ class Blocks:
         file = _sources.whole_file(array)
         if file is not None:
             return self._open(file, rows, None, None, "")  # quicker to send
+        mapped = getattr(array, "filename", None)
+        self.path = Path(mapped) if mapped else None
         pieces = getattr(array, "chunks", None)
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
         edges = [*range(0, array.shape[0], step), array.shape[0]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust._replace import beside
+from ensclust._replace import beside, check_writable, refuse_input
 from ensclust._sources import HEADER
 from ensclust._validation import import_optional
 from ensclust.passes import call, numbered
@@ -102,9 +102,7 @@ class LabelStream:
         """
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix not in _FORMATS:
-            msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
-            raise ValueError(msg)
+        check_output(path, self._blocks.path)
         with beside(path) as part:
             self._create(suffix, part)
             put = partial(_PUT[suffix], part)
@@ -131,6 +129,19 @@ class LabelStream:
             )
             chunks = (rows, *self.shape[1:])
             zarr.create_array(part, shape=self.shape, chunks=chunks, dtype=self.dtype)
+
+
+def check_output(path: Path, source: Path | None) -> None:
+    """Raise now what would stop labels of ``source`` from being written later."""
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
+        raise ValueError(msg)
+    refuse_input(path, source)
+    if path.exists() and suffix != ".npy":
+        msg = f"{path} exists, and would become a directory. Delete it or name another."
+        raise FileExistsError(msg)
+    check_writable(path)
 
 
 def _columns(columns, number: int, *, works: list) -> np.ndarray:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ensclust
-from ensclust import Blocks, Ensemble, block_kmeans, consensus, streams
+from ensclust import Blocks, Ensemble, block_kmeans, consensus, label_streams, streams
 from ensclust.tally import Encoding, add, count, settle_numbers
 from strategies import label_tables, random_ensemble
 
@@ -207,10 +207,18 @@ def test_the_same_row_group_can_be_cut_anywhere(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".zarr"])
 @pytest.mark.parametrize("k", [4, [3, 4]])
-def test_labels_are_written_block_by_block(tmp_path, suffix, k):
+@pytest.mark.parametrize("engine", ["blocks", "dask"])
+@pytest.mark.parametrize("rows", [7, 70, 300])
+def test_labels_are_written_block_by_block(
+    tmp_path, suffix, k, engine, rows, monkeypatch
+):
+    if engine == "dask":
+        pytest.importorskip("distributed")
+    monkeypatch.setattr(label_streams, "CHUNK", 64)
     table = random_ensemble(300, 6, 4, 2).labels
     path = tmp_path / f"labels{suffix}"
-    sizes = consensus(Blocks(table, rows=70), k, random_state=0).write(path)
+    blocks = Blocks(table, rows=rows, engine=engine)
+    sizes = consensus(blocks, k, random_state=0).write(path)
     expected = consensus(table, k, random_state=0)
     np.testing.assert_array_equal(
         sizes[-1], np.bincount(expected.reshape(300, -1)[:, -1])
@@ -218,10 +226,13 @@ def test_labels_are_written_block_by_block(tmp_path, suffix, k):
     if suffix == ".npy":
         found = np.load(path)
     elif suffix == ".zarr":
-        found = pytest.importorskip("zarr").open_array(path)[:]
+        stored = pytest.importorskip("zarr").open_array(path)
+        assert stored.chunks[0] == 64 // len(sizes)
+        found = stored[:]
     else:
         table = pytest.importorskip("pyarrow.parquet").read_table(path)
         assert table["object"].to_pylist() == list(range(300))
+        assert table.column_names[1:] == (["cluster"] if k == 4 else ["k3", "k4"])
         found = np.column_stack([column.to_numpy() for column in table.columns[1:]])
         found = found.reshape(expected.shape)
     np.testing.assert_array_equal(found, expected)

@@ -115,7 +115,10 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     start = time.perf_counter()
     with progress(f"{options['method']} over {path}", quiet=quiet):
         if content == "labels":
-            stream = distributed.consensus(blocks, ks, model, checkpoint, several=True)
+            several = len(ks) > 1
+            stream = distributed.consensus(
+                blocks, ks, model, checkpoint, several=several
+            )
         else:
             stream = model.fit(blocks).labels_
         sizes = stream.write(output)

@@ -75,7 +75,8 @@ def _solve(model, labels, ks: list, *, several: bool, checkpoint=None) -> LabelS
         model.checkpoint = folder / "merges.npz"
     model.ensemble_, solved = streams.solve(model, blocks, ks, engine, kept)
     starts = model.ensemble_.starts()
-    return LabelStream(blocks, engine, solved, starts, several=several)
+    names = [f"k{k}" for k in ks] if several else None
+    return LabelStream(blocks, engine, solved, starts, names=names)
 
 
 class Dask:

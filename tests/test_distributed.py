@@ -15,7 +15,7 @@ from sklearn.mixture import GaussianMixture
 
 import ensclust
 import ensclust.streams
-from ensclust import Blocks, block_generation, consensus, generate
+from ensclust import Blocks, _stream_command, block_generation, consensus, generate
 from ensclust.cli import main
 from strategies import random_ensemble
 
@@ -228,6 +228,40 @@ def test_the_command_line_passes_over_blocks(tmp_path, labels, engine):
     np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)
 
 
+@pytest.mark.parametrize("ks", ["4", "3,4"])
+@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+def test_the_command_line_writes_the_same_with_every_engine(
+    tmp_path, labels, ks, suffix, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("labels.npy", labels)
+    command = ["consensus", "labels.npy", "-k", ks, "--seed", "4", "--json", "-o"]
+    facts, found = [], []
+    for engine in ("memory", "blocks"):
+        output = f"{engine}{suffix}"
+        result = CliRunner().invoke(main, [*command, output, "--engine", engine])
+        assert result.exit_code == 0, result.output
+        facts.append(json.loads(result.stdout))
+        if suffix == ".npy":
+            found.append(np.load(output).tolist())
+        else:
+            parquet = pytest.importorskip("pyarrow.parquet")
+            found.append(parquet.read_table(output).to_pydict())
+    assert found[0] == found[1]
+    assert facts[1].pop("engine") == "blocks"
+    for name in facts[0].keys() - {"seconds", "output"}:
+        assert facts[0][name] == facts[1][name]
+    assert facts[0].keys() == facts[1].keys()
+
+
+def test_k_auto_is_refused_before_features_are_read():
+    def blocks():
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="k = auto needs the labels in memory"):
+        ensclust.ECPCSMC("auto").fit(blocks)
+
+
 def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
     np.save(tmp_path / "data.npy", features)
     command = ["cluster", str(tmp_path / "data.npy"), "-k", "6", "--seed", "0"]
@@ -244,6 +278,7 @@ def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
     (["--engine", "blocks", "-o", "no/dir/x.npy"], "there is no directory no/dir"),
     (["--engine", "blocks", "-o", "labels.npy"], "labels.npy is the input"),
     (["--engine", "blocks", "-o", "there.zarr"], "there.zarr exists"),
+    (["--engine", "blocks", "-o", "x.npy", "--no-header"], "are for text files"),
     (["--engine", "dask", "-o", "x.npy", "--scheduler", "no"], "--scheduler no"),
 ])  # fmt: skip
 def test_the_command_line_says_what_is_wrong(
@@ -256,6 +291,18 @@ def test_the_command_line_says_what_is_wrong(
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_processes_leave_errors_and_interrupts_to_the_command(labels, capfd):
+    table = labels.astype(float)
+    table[130, 4] = 0.5
+    with _stream_command._scheduler("dask", "processes"):
+        client = distributed.default_client()
+        handlers = client.run(lambda: signal.getsignal(signal.SIGINT)).values()
+        with pytest.raises(ValueError, match=r"labels\[130, 4\] = 0.5"):
+            consensus(Blocks(table, engine="dask"), 3)
+    assert set(handlers) == {signal.SIG_IGN}  # Ctrl-C is not for workers
+    assert capfd.readouterr().err == ""
 
 
 def test_labels_are_right_when_a_worker_is_killed(tmp_path, labels):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import signal
 import time
 from contextlib import contextmanager
 from functools import wraps
@@ -36,7 +38,7 @@ def takes_streams(content: str) -> Callable[[Callable], Callable]:
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
-        def run(engine, scheduler, checkpoint, **options) -> None:
+        def run(engine, scheduler, checkpoint=None, **options) -> None:
             for name, value, needed in (
                 ("--scheduler", scheduler, ("dask",)),
                 ("--checkpoint", checkpoint, ("blocks", "dask")),
@@ -50,9 +52,10 @@ def takes_streams(content: str) -> Callable[[Callable], Callable]:
             with _scheduler(engine, scheduler):
                 _run(content, engine, checkpoint, **options)
 
+        if content == "labels":
+            run = click.option("--checkpoint", type=click.Path(), metavar="DIR",
+                               help=_CHECKPOINT)(run)  # fmt: skip
         for option in (
-            click.option("--checkpoint", type=click.Path(), metavar="DIR",
-                         help=_CHECKPOINT),
             click.option("--scheduler", metavar="ADDRESS", help=_SCHEDULER),
             click.option("--engine", type=click.Choice(["memory", "blocks", "dask"]),
                          default="memory", show_default=True, help=_ENGINE),
@@ -77,7 +80,7 @@ def _scheduler(engine: str, address: str | None) -> Iterator[None]:
         with dask.config.set(scheduler="threads"):
             yield
     elif address == "processes":
-        with distributed.LocalCluster() as cluster, distributed.Client(cluster):
+        with _processes(distributed) as cluster, distributed.Client(cluster):
             yield
     elif "://" in str(address):
         with distributed.Client(address):
@@ -85,6 +88,18 @@ def _scheduler(engine: str, address: str | None) -> Iterator[None]:
     else:
         msg = f"--scheduler {address} is not known. Use threads, processes or tcp://..."
         raise click.UsageError(msg)
+
+
+@contextmanager
+def _processes(distributed: Any) -> Iterator[Any]:
+    """Start workers, which leave Ctrl-C and the telling of errors to this process."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
+    try:
+        cluster = distributed.LocalCluster(silence_logs=logging.CRITICAL)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with cluster:
+        yield cluster
 
 
 def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> None:
@@ -95,6 +110,9 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     from ensclust.label_streams import check_output
 
     path = options["data" if content == "features" else "labels"]
+    if options["header"] is not None:
+        msg = "--header and --no-header are for text files, which need --engine memory."
+        raise click.UsageError(msg)
     output = Path(options["output"])
     check_output(output, Path(path))
     given = options["n_clusters"]
@@ -105,8 +123,8 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     if content == "labels":
         settings |= {"base": "precomputed", "noise": options["noise"]}
     else:
-        if options["standardize"] or checkpoint:
-            msg = "--standardize and --checkpoint need --engine memory, or labels."
+        if options["standardize"]:
+            msg = "--standardize needs --engine memory."
             raise click.UsageError(msg)
         settings |= {n: options[n] for n in ("n_clusterings", "base_k", "n_clusters")}
     model = make(options["method"], **settings)
@@ -122,23 +140,21 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
         else:
             stream = model.fit(blocks).labels_
         sizes = stream.write(output)
-    facts = {"method": options["method"], "seed": options["seed"], "k": ks}
+    facts = {"method": options["method"], "seed": options["seed"]}
     facts |= {"n_objects": len(stream), "output": str(output), "engine": engine}
-    facts |= {"sizes": [counts.tolist() for counts in sizes]}
+    per_k = {"k": ks, "sizes": [counts.tolist() for counts in sizes]}
+    per_k["n_clusters"] = stream.n_clusters
+    facts |= {n: v[0] for n, v in per_k.items()} if len(ks) == 1 else per_k
     facts["seconds"] = round(time.perf_counter() - start, 3)
-    _tell(facts, as_json=options["as_json"], quiet=options["quiet"])
-
-
-def _tell(facts: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
-    if as_json:
+    if options["as_json"]:
         click.echo(json.dumps(facts))
-    elif not quiet:
-        click.echo(
-            "{method}: {n_objects:,} objects, {seconds:.2f} s, seed {seed}".format(
-                **facts
-            ),
-            err=True,
-        )
-        for k, sizes in zip(facts["k"], facts["sizes"], strict=True):
-            click.echo(f"  k={k}: {len(sizes)} clusters", err=True)
-        click.echo(f"  labels written to {facts['output']}", err=True)
+    elif not options["quiet"]:
+        _tell(facts, per_k)
+
+
+def _tell(facts: dict[str, Any], per_k: dict[str, list]) -> None:
+    size = "{n_objects:,} objects, {seconds:.2f} s, seed {seed}".format(**facts)
+    click.echo(f"{facts['method']}: {size}", err=True)
+    for k, n in zip(per_k["k"], per_k["n_clusters"], strict=True):
+        click.echo(f"  k={k}: {n} clusters", err=True)
+    click.echo(f"  labels written to {facts['output']}", err=True)

@@ -50,6 +50,7 @@ def consensus(
 
 def fit(model: BaseConsensus, X: Any, seed: int) -> BaseConsensus:
     """Fit an estimator to a stream of labels or, by ``model.base``, of features."""
+    streams.check_method(model, [model.n_clusters])
     labels = X
     if not model._is_precomputed():
         n_objects = block_generation.survey(X).n_objects

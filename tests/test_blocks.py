@@ -1,5 +1,7 @@
 """Streams of blocks give what the same labels in memory give."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -314,10 +316,29 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
         Blocks(blocks, engine="dask")
     with pytest.raises(ValueError, match="holds no objects"):
         consensus(lambda: iter(()), 2)
-    with pytest.raises(ValueError, match="blocks have 2 and 3 columns"):
-        consensus(Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)]), 2)
-    with pytest.raises(TypeError, match="mixes int"):
+    uneven = Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)])
+    for ask in (partial(consensus, uneven, 2), partial(ensclust.generate, uneven, 2)):
+        with pytest.raises(ValueError, match=r"^block 2 has 3 columns, block 1 has 2"):
+            ask()
+    with pytest.raises(TypeError, match=r"^block 2: .*mixes int"):
         consensus(Blocks([np.zeros((4, 1), int), np.full((4, 1), "a")]), 2)
+
+
+def test_blocks_of_blocks_take_the_engine_that_is_asked_for():
+    table = np.zeros((4, 2), int)
+    assert Blocks(Blocks(table), engine="dask").engine == "dask"
+    assert Blocks(Blocks(table, engine="dask")).engine == "dask"
+    with pytest.raises(ValueError, match="can be read in any order"):
+        Blocks(Blocks(lambda: iter([table])), engine="dask")
+
+
+def test_predict_says_how_to_pass_over_a_stream(labels):
+    model = ensclust.ECPCSMC(4, base="precomputed", random_state=0).fit(labels[10:99])
+    blocks = Blocks(labels[10:99], rows=40)
+    with pytest.raises(TypeError, match="Predict block by block"):
+        model.predict(blocks)
+    parts = [model.predict(np.column_stack(block.load())) for block in blocks]
+    np.testing.assert_array_equal(np.concatenate(parts), model.labels_)
 
 
 def test_numbers_in_texts_are_told_from_names():

@@ -109,6 +109,7 @@ class Blocks:
         self._function: Callable | None = None
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
+            self.engine = "dask" if engine == "dask" else source.engine
         elif isinstance(source, str | os.PathLike):
             self._open(Path(source), rows, columns, id_column, content)
         elif is_dask_array(source):
@@ -121,12 +122,6 @@ class Blocks:
             )
             raise TypeError(msg)
         elif callable(source):
-            if engine == "dask":
-                msg = (
-                    'engine="dask" needs blocks that can be read in any order, which a '
-                    "function does not give. Pass files, or a Dask array."
-                )
-                raise ValueError(msg)
             self._function = source
         elif hasattr(source, "shape"):
             self._take_array(source, rows)
@@ -135,6 +130,12 @@ class Blocks:
         else:
             msg = f"{type(source).__name__} is no stream of blocks. Give {_KINDS}."
             raise TypeError(msg)
+        if self._function is not None and self.engine == "dask":
+            msg = (
+                'engine="dask" needs blocks that can be read in any order, which a '
+                "function does not give. Pass files, or a Dask array."
+            )
+            raise ValueError(msg)
 
     def __iter__(self) -> Iterator[Block]:
         if self._function is None:

@@ -1,12 +1,14 @@
 """Streams of blocks give what the same labels in memory give."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ensclust
-from ensclust import Blocks, Ensemble, block_kmeans, consensus, streams
+from ensclust import Blocks, Ensemble, block_kmeans, consensus, label_streams, streams
 from ensclust.tally import Encoding, add, count, settle_numbers
 from strategies import label_tables, random_ensemble
 
@@ -124,6 +126,41 @@ def test_every_source_gives_the_same_labels(tmp_path, labels, kind):
     np.testing.assert_array_equal(found, in_memory(labels, 5, "ecpcs-mc"))
 
 
+def table_of(blocks):
+    return np.concatenate([np.column_stack(block.load()) for block in blocks])
+
+
+@pytest.mark.parametrize("fortran", [False, True])
+def test_a_view_of_a_memory_map_is_what_is_read(tmp_path, fortran):
+    path = tmp_path / "labels.npy"
+    table = np.arange(12).reshape(6, 2)
+    np.save(path, np.asfortranarray(table) if fortran else table)
+    mapped = np.load(path, mmap_mode="r")
+    assert Blocks(mapped).path == path
+    square = mapped[:2]
+    for view in (mapped[::-1], mapped[:, ::-1], mapped[2:], square.T, square):
+        np.testing.assert_array_equal(table_of(Blocks(view, rows=2)), view)
+    as_float = mapped.view(np.float64)
+    np.testing.assert_array_equal(table_of(Blocks(as_float)), as_float)
+    edited = np.load(path, mmap_mode="c")
+    edited[1] = 7
+    np.testing.assert_array_equal(table_of(Blocks(edited)), edited)
+
+
+def test_columns_of_a_directory_are_joined_by_name(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, columns in (("a", ("x", "y")), ("b", ("y", "x"))):
+        table = pyarrow.table({column: [ord(column)] for column in columns})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    assert table_of(Blocks(tmp_path)).tolist() == [[120, 121]] * 2
+    parquet.write_table(pyarrow.table({"x": [1], "z": [1]}), tmp_path / "c.parquet")
+    match = r"c.parquet has the columns x, z; .*a.parquet has x, y. Name those"
+    with pytest.raises(ValueError, match=match):
+        Blocks(tmp_path)
+    assert table_of(Blocks(tmp_path, columns=["x"])).tolist() == [[120], [120], [1]]
+
+
 def test_columns_of_obs_are_read_in_blocks(tmp_path):
     anndata = pytest.importorskip("anndata")
     pandas = pytest.importorskip("pandas")
@@ -172,10 +209,18 @@ def test_the_same_row_group_can_be_cut_anywhere(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".zarr"])
 @pytest.mark.parametrize("k", [4, [3, 4]])
-def test_labels_are_written_block_by_block(tmp_path, suffix, k):
+@pytest.mark.parametrize("engine", ["blocks", "dask"])
+@pytest.mark.parametrize("rows", [7, 70, 300])
+def test_labels_are_written_block_by_block(
+    tmp_path, suffix, k, engine, rows, monkeypatch
+):
+    if engine == "dask":
+        pytest.importorskip("distributed")
+    monkeypatch.setattr(label_streams, "CHUNK", 64)
     table = random_ensemble(300, 6, 4, 2).labels
     path = tmp_path / f"labels{suffix}"
-    sizes = consensus(Blocks(table, rows=70), k, random_state=0).write(path)
+    blocks = Blocks(table, rows=rows, engine=engine)
+    sizes = consensus(blocks, k, random_state=0).write(path)
     expected = consensus(table, k, random_state=0)
     np.testing.assert_array_equal(
         sizes[-1], np.bincount(expected.reshape(300, -1)[:, -1])
@@ -183,10 +228,13 @@ def test_labels_are_written_block_by_block(tmp_path, suffix, k):
     if suffix == ".npy":
         found = np.load(path)
     elif suffix == ".zarr":
-        found = pytest.importorskip("zarr").open_array(path)[:]
+        stored = pytest.importorskip("zarr").open_array(path)
+        assert stored.chunks[0] == 64 // len(sizes)
+        found = stored[:]
     else:
         table = pytest.importorskip("pyarrow.parquet").read_table(path)
         assert table["object"].to_pylist() == list(range(300))
+        assert table.column_names[1:] == (["cluster"] if k == 4 else ["k3", "k4"])
         found = np.column_stack([column.to_numpy() for column in table.columns[1:]])
         found = found.reshape(expected.shape)
     np.testing.assert_array_equal(found, expected)
@@ -213,6 +261,23 @@ def test_output_is_whole_or_not_there(tmp_path):
     (tmp_path / "there.parquet").mkdir()
     with pytest.raises(FileExistsError, match="Delete it or name another"):
         stream.write(tmp_path / "there.parquet")
+    (tmp_path / "file.zarr").touch()
+    with pytest.raises(FileExistsError, match="Delete it or name another"):
+        stream.write(tmp_path / "file.zarr")
+
+
+def test_the_input_is_never_the_output(tmp_path):
+    path, folder = tmp_path / "labels.npy", tmp_path / "runs"
+    np.save(path, random_ensemble(50, 4, 3, 0).labels)
+    before = path.read_bytes()
+    for source in (path, np.load(path, mmap_mode="r")[::-1]):
+        with pytest.raises(ValueError, match=r"labels.npy is the input. Name another"):
+            consensus(Blocks(source), 3).write(path)
+    assert path.read_bytes() == before
+    folder.mkdir()
+    write_parquet(folder / "part.parquet", np.load(path))
+    with pytest.raises(ValueError, match="is inside the input"):
+        consensus(Blocks(folder), 3).write(folder / "found.parquet")
 
 
 def test_an_error_names_the_block(tmp_path):
@@ -251,10 +316,29 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
         Blocks(blocks, engine="dask")
     with pytest.raises(ValueError, match="holds no objects"):
         consensus(lambda: iter(()), 2)
-    with pytest.raises(ValueError, match="blocks have 2 and 3 columns"):
-        consensus(Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)]), 2)
-    with pytest.raises(TypeError, match="mixes int"):
+    uneven = Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)])
+    for ask in (partial(consensus, uneven, 2), partial(ensclust.generate, uneven, 2)):
+        with pytest.raises(ValueError, match=r"^block 2 has 3 columns, block 1 has 2"):
+            ask()
+    with pytest.raises(TypeError, match=r"^block 2: .*mixes int"):
         consensus(Blocks([np.zeros((4, 1), int), np.full((4, 1), "a")]), 2)
+
+
+def test_blocks_of_blocks_take_the_engine_that_is_asked_for():
+    table = np.zeros((4, 2), int)
+    assert Blocks(Blocks(table), engine="dask").engine == "dask"
+    assert Blocks(Blocks(table, engine="dask")).engine == "dask"
+    with pytest.raises(ValueError, match="can be read in any order"):
+        Blocks(Blocks(lambda: iter([table])), engine="dask")
+
+
+def test_predict_says_how_to_pass_over_a_stream(labels):
+    model = ensclust.ECPCSMC(4, base="precomputed", random_state=0).fit(labels[10:99])
+    blocks = Blocks(labels[10:99], rows=40)
+    with pytest.raises(TypeError, match="Predict block by block"):
+        model.predict(blocks)
+    parts = [model.predict(np.column_stack(block.load())) for block in blocks]
+    np.testing.assert_array_equal(np.concatenate(parts), model.labels_)
 
 
 def test_numbers_in_texts_are_told_from_names():

@@ -130,6 +130,21 @@ def test_a_damaged_file_is_never_taken_for_good(tmp_path, monkeypatch, spoil):
         link(operator, max_memory=1, checkpoint=path)
 
 
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_missing_or_misshapen_array_is_refused(tmp_path, monkeypatch, size):
+    operator, path = CoAssociation(random_ensemble(300, 5, 4, 0)), tmp_path / "m.npz"
+    assert stopped(monkeypatch, operator, path, 3)
+    with np.load(path) as kept:
+        arrays = dict(kept)
+    name = next(name for name in arrays if name != "inputs")
+    array = arrays.pop(name)
+    if size is not None:
+        arrays[name] = np.resize(array, size)
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match="is no checkpoint"):
+        link(operator, max_memory=1, checkpoint=path)
+
+
 def test_an_array_file_is_no_checkpoint(tmp_path):
     path = tmp_path / "labels.npy"
     np.save(path, np.arange(3))

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.mixture import GaussianMixture
 
 import ensclust
 import ensclust.streams
-from ensclust import Blocks, block_generation, consensus, generate
+from ensclust import Blocks, _stream_command, block_generation, consensus, generate
 from ensclust.cli import main
 from strategies import random_ensemble
 
@@ -227,6 +228,40 @@ def test_the_command_line_passes_over_blocks(tmp_path, labels, engine):
     np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)
 
 
+@pytest.mark.parametrize("ks", ["4", "3,4"])
+@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+def test_the_command_line_writes_the_same_with_every_engine(
+    tmp_path, labels, ks, suffix, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("labels.npy", labels)
+    command = ["consensus", "labels.npy", "-k", ks, "--seed", "4", "--json", "-o"]
+    facts, found = [], []
+    for engine in ("memory", "blocks"):
+        output = f"{engine}{suffix}"
+        result = CliRunner().invoke(main, [*command, output, "--engine", engine])
+        assert result.exit_code == 0, result.output
+        facts.append(json.loads(result.stdout))
+        if suffix == ".npy":
+            found.append(np.load(output).tolist())
+        else:
+            parquet = pytest.importorskip("pyarrow.parquet")
+            found.append(parquet.read_table(output).to_pydict())
+    assert found[0] == found[1]
+    assert facts[1].pop("engine") == "blocks"
+    for name in facts[0].keys() - {"seconds", "output"}:
+        assert facts[0][name] == facts[1][name]
+    assert facts[0].keys() == facts[1].keys()
+
+
+def test_k_auto_is_refused_before_features_are_read():
+    def blocks():
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="k = auto needs the labels in memory"):
+        ensclust.ECPCSMC("auto").fit(blocks)
+
+
 def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
     np.save(tmp_path / "data.npy", features)
     command = ["cluster", str(tmp_path / "data.npy"), "-k", "6", "--seed", "0"]
@@ -238,17 +273,36 @@ def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--engine", "dask"], "-o - cannot be written in blocks"),
+    (["--engine", "dask"], "- cannot be written in blocks. Use .npy, "),
     (["--scheduler", "threads"], "--scheduler needs --engine dask"),
     (["--engine", "blocks", "-o", "no/dir/x.npy"], "there is no directory no/dir"),
+    (["--engine", "blocks", "-o", "labels.npy"], "labels.npy is the input"),
+    (["--engine", "blocks", "-o", "there.zarr"], "there.zarr exists"),
+    (["--engine", "blocks", "-o", "x.npy", "--no-header"], "are for text files"),
     (["--engine", "dask", "-o", "x.npy", "--scheduler", "no"], "--scheduler no"),
 ])  # fmt: skip
-def test_the_command_line_says_what_is_wrong(tmp_path, labels, options, message):
-    np.save(tmp_path / "labels.npy", labels)
-    command = ["consensus", str(tmp_path / "labels.npy"), "-k", "3", *options]
+def test_the_command_line_says_what_is_wrong(
+    tmp_path, labels, options, message, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("labels.npy", labels)
+    (tmp_path / "there.zarr").mkdir()
+    command = ["consensus", "labels.npy", "-k", "3", *options]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_processes_leave_errors_and_interrupts_to_the_command(labels, capfd):
+    table = labels.astype(float)
+    table[130, 4] = 0.5
+    with _stream_command._scheduler("dask", "processes"):
+        client = distributed.default_client()
+        handlers = client.run(lambda: signal.getsignal(signal.SIGINT)).values()
+        with pytest.raises(ValueError, match=r"labels\[130, 4\] = 0.5"):
+            consensus(Blocks(table, engine="dask"), 3)
+    assert set(handlers) == {signal.SIG_IGN}  # Ctrl-C is not for workers
+    assert capfd.readouterr().err == ""
 
 
 def test_labels_are_right_when_a_worker_is_killed(tmp_path, labels):
@@ -319,5 +373,26 @@ def test_counts_of_another_input_are_refused(tmp_path, labels):
     np.save(path, labels[:400])
     with pytest.raises(ValueError, match="holds counts of another input"):
         consensus(Blocks(path), 3, checkpoint=tmp_path / "kept")
-    with pytest.raises(ValueError, match="needs an input that can be known again"):
-        consensus(Blocks(labels), 3, checkpoint=tmp_path / "kept")
+    for unknown in (Blocks(labels), da.from_array(labels)):  # changes do not show
+        with pytest.raises(ValueError, match=r"files. Pass Blocks\(path\)"):
+            consensus(unknown, 3, checkpoint=tmp_path / "kept")
+
+
+def test_counts_that_are_damaged_are_refused(tmp_path, labels):
+    np.save(tmp_path / "labels.npy", labels)
+    blocks, kept = Blocks(tmp_path / "labels.npy"), tmp_path / "kept"
+    consensus(blocks, 3, checkpoint=kept)
+    counts = kept / "counts-missing.npz"
+    whole = counts.read_bytes()
+    np.savez(tmp_path / "other.npz", labels=labels)
+    other = (tmp_path / "other.npz").read_bytes()
+    for content in (b"", b"text", other, whole[:99], whole[:-9]):
+        counts.write_bytes(content)
+        with pytest.raises(ValueError, match="is damaged, or holds no counts"):
+            consensus(blocks, 3, checkpoint=kept)
+    known = consensus(labels, 3, random_state=0)
+    for i in range(0, len(whole), 97):  # some bits, such as those of a date, are unused
+        counts.write_bytes(whole[:i] + bytes([whole[i] ^ 255]) + whole[i + 1 :])
+        with suppress(ValueError):
+            found = consensus(blocks, 3, random_state=0, checkpoint=kept)
+            np.testing.assert_array_equal(np.asarray(found), known)

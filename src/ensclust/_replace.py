@@ -59,11 +59,14 @@ def check_writable(path: str | os.PathLike) -> None:
 
 
 def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
-    """Raise where an output would replace the file that is read."""
-    if source is None or not path.exists() or not Path(source).exists():
+    """Raise where an output would replace what is read, or be read as part of it."""
+    if source is None or not Path(source).exists():
         return
-    if path.samefile(source) and not is_device(path):
+    if path.exists() and path.samefile(source) and not is_device(path):
         msg = f"{path} is the input. Name another file for the output."
+        raise ValueError(msg)
+    if Path(source).is_dir() and Path(source).resolve() in path.resolve().parents:
+        msg = f"{path} is inside the input, {source}. Name a file elsewhere."
         raise ValueError(msg)
 
 

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from ensclust._validation import import_optional
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 _CELLS = 2**18  # numbers converted at a time
 # NumPy parses the header of an NPY file by Python's compiler, which two threads at a
@@ -140,6 +140,25 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             yield [_column(mapped[name], rows, i) for name, i in chosen]
 
     return Source(names, n_rows, blocks, index, groups, _in_words(shapes) * mixed)
+
+
+def whole_file(array: np.ndarray) -> Path | None:
+    """Return the NPY file that an array maps from end to end, None if there is none.
+
+    Views are not, and a map that is copied on write may hold what the file does not.
+    """
+    path = Path(getattr(array, "filename", None) or "")
+    is_shared = isinstance(array, np.memmap) and array.mode != "c"
+    if not is_shared or path.suffix.lower() != ".npy" or not path.exists():
+        return None
+    own, root = _load(path)[""], array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    same = array.ctypes.data == root.ctypes.data and all(
+        getattr(array, name) == getattr(own, name)
+        for name in ("offset", "dtype", "shape", "strides")
+    )
+    return path if same else None
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:

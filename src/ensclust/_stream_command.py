@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import signal
 import time
 from contextlib import contextmanager
 from functools import wraps
@@ -26,7 +28,6 @@ _ENGINE = (
 )
 _SCHEDULER = "For --engine dask: threads, processes, or the address of a scheduler."
 _CHECKPOINT = "Directory for counts, from which an interrupted run goes on."
-_OUTPUTS = (".npy", ".parquet", ".zarr")
 
 
 def takes_streams(content: str) -> Callable[[Callable], Callable]:
@@ -37,7 +38,7 @@ def takes_streams(content: str) -> Callable[[Callable], Callable]:
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
-        def run(engine, scheduler, checkpoint, **options) -> None:
+        def run(engine, scheduler, checkpoint=None, **options) -> None:
             for name, value, needed in (
                 ("--scheduler", scheduler, ("dask",)),
                 ("--checkpoint", checkpoint, ("blocks", "dask")),
@@ -54,9 +55,10 @@ def takes_streams(content: str) -> Callable[[Callable], Callable]:
             with _scheduler(engine, scheduler):
                 _run(content, engine, checkpoint, **options)
 
+        if content == "labels":
+            run = click.option("--checkpoint", type=click.Path(), metavar="DIR",
+                               help=_CHECKPOINT)(run)  # fmt: skip
         for option in (
-            click.option("--checkpoint", type=click.Path(), metavar="DIR",
-                         help=_CHECKPOINT),
             click.option("--scheduler", metavar="ADDRESS", help=_SCHEDULER),
             click.option("--engine", type=click.Choice(["memory", "blocks", "dask"]),
                          default="memory", show_default=True, help=_ENGINE),
@@ -81,7 +83,7 @@ def _scheduler(engine: str, address: str | None) -> Iterator[None]:
         with dask.config.set(scheduler="threads"):
             yield
     elif address == "processes":
-        with distributed.LocalCluster() as cluster, distributed.Client(cluster):
+        with _processes(distributed) as cluster, distributed.Client(cluster):
             yield
     elif "://" in str(address):
         with distributed.Client(address):
@@ -91,14 +93,31 @@ def _scheduler(engine: str, address: str | None) -> Iterator[None]:
         raise click.UsageError(msg)
 
 
+@contextmanager
+def _processes(distributed: Any) -> Iterator[Any]:
+    """Start workers, which leave Ctrl-C and the telling of errors to this process."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
+    try:
+        cluster = distributed.LocalCluster(silence_logs=logging.CRITICAL)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with cluster:
+        yield cluster
+
+
 def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> None:
     """Do what the command does, block by block."""
     from ensclust import distributed
     from ensclust._methods import make
     from ensclust.blocks import Blocks
+    from ensclust.label_streams import check_output
 
     path = options["data" if content == "features" else "labels"]
-    output = _check_output(options["output"])
+    if options["header"] is not None:
+        msg = "--header and --no-header are for text files, which need --engine memory."
+        raise click.UsageError(msg)
+    output = Path(options["output"])
+    check_output(output, Path(path))
     given = options["n_clusters"]
     ks = given if isinstance(given, list) else [given]
     settings = {"random_state": options["seed"], "n_jobs": options["n_jobs"]}
@@ -107,8 +126,8 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     if content == "labels":
         settings |= {"base": "precomputed", "noise": options["noise"]}
     else:
-        if options["standardize"] or checkpoint:
-            msg = "--standardize and --checkpoint need --engine memory, or labels."
+        if options["standardize"]:
+            msg = "--standardize needs --engine memory."
             raise click.UsageError(msg)
         settings |= {n: options[n] for n in ("n_clusterings", "base_k", "n_clusters")}
     model = make(options["method"], **settings)
@@ -117,41 +136,28 @@ def _run(content: str, engine: str, checkpoint: str | None, **options: Any) -> N
     start = time.perf_counter()
     with progress(f"{options['method']} over {path}", quiet=quiet):
         if content == "labels":
-            stream = distributed.consensus(blocks, ks, model, checkpoint, several=True)
+            several = len(ks) > 1
+            stream = distributed.consensus(
+                blocks, ks, model, checkpoint, several=several
+            )
         else:
             stream = model.fit(blocks).labels_
         sizes = stream.write(output)
-    facts = {"method": options["method"], "seed": options["seed"], "k": ks}
+    facts = {"method": options["method"], "seed": options["seed"]}
     facts |= {"n_objects": len(stream), "output": str(output), "engine": engine}
-    facts |= {"sizes": [counts.tolist() for counts in sizes]}
+    per_k = {"k": ks, "sizes": [counts.tolist() for counts in sizes]}
+    per_k["n_clusters"] = stream.n_clusters
+    facts |= {n: v[0] for n, v in per_k.items()} if len(ks) == 1 else per_k
     facts["seconds"] = round(time.perf_counter() - start, 3)
-    _tell(facts, as_json=options["as_json"], quiet=options["quiet"])
-
-
-def _check_output(output: str) -> Path:
-    path = Path(output)
-    if path.suffix.lower() not in _OUTPUTS:
-        msg = (
-            f"-o {output} cannot be written in blocks. Name a file that ends in "
-            f"{', '.join(_OUTPUTS)}."
-        )
-        raise click.UsageError(msg)
-    if not path.resolve().parent.is_dir():
-        msg = f"{path} cannot be written: there is no directory {path.parent}."
-        raise FileNotFoundError(msg)
-    return path
-
-
-def _tell(facts: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
-    if as_json:
+    if options["as_json"]:
         click.echo(json.dumps(facts))
-    elif not quiet:
-        click.echo(
-            "{method}: {n_objects:,} objects, {seconds:.2f} s, seed {seed}".format(
-                **facts
-            ),
-            err=True,
-        )
-        for k, sizes in zip(facts["k"], facts["sizes"], strict=True):
-            click.echo(f"  k={k}: {len(sizes)} clusters", err=True)
-        click.echo(f"  labels written to {facts['output']}", err=True)
+    elif not options["quiet"]:
+        _tell(facts, per_k)
+
+
+def _tell(facts: dict[str, Any], per_k: dict[str, list]) -> None:
+    size = "{n_objects:,} objects, {seconds:.2f} s, seed {seed}".format(**facts)
+    click.echo(f"{facts['method']}: {size}", err=True)
+    for k, n in zip(per_k["k"], per_k["n_clusters"], strict=True):
+        click.echo(f"  k={k}: {n} clusters", err=True)
+    click.echo(f"  labels written to {facts['output']}", err=True)

@@ -167,6 +167,13 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         """
         if is_dask_array(X):
             return X.rechunk({1: -1}).map_blocks(self.predict, drop_axis=1, dtype="i4")
+        if is_stream(X) and not hasattr(X, "shape"):
+            msg = (
+                "predict takes an array or a Dask array, not a stream. Predict block "
+                "by block: model.predict(np.column_stack(block.load())) for each block "
+                "of Blocks, or model.predict(array) for each array of a function."
+            )
+            raise TypeError(msg)
         ensemble = self._encode(X)
         if self.n_clusters_ == 0:
             return np.full(ensemble.n_objects, -1, np.int32)

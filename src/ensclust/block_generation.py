@@ -26,6 +26,7 @@ from ensclust._validation import check_share
 from ensclust.blocks import Blocks, is_dask_array
 from ensclust.generation import default_base_k
 from ensclust.passes import engine_of, numbered
+from ensclust.tally import check_widths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,6 +137,7 @@ def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
 
 
 def _join(one: Survey, other: Survey) -> Survey:
+    check_widths(one.lengths, len(one.low), other.lengths, len(other.low))
     lengths = {**one.lengths, **other.lengths}
     low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
     return Survey(lengths, low, high)

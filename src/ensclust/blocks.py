@@ -80,6 +80,8 @@ class Blocks:
         number, and not labels as they stand.
     identity : str
         Tells this source from others between runs; empty if nothing does.
+    path : Path or None
+        The file or directory that is read, if it is known.
 
     Examples
     --------
@@ -102,10 +104,12 @@ class Blocks:
         self.engine = check_choice(engine, "engine", ("blocks", "dask"))
         self.holds_cells = False
         self.identity = ""
+        self.path: Path | None = None
         self._list: list[Block] = []
         self._function: Callable | None = None
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
+            self.engine = "dask" if engine == "dask" else source.engine
         elif isinstance(source, str | os.PathLike):
             self._open(Path(source), rows, columns, id_column, content)
         elif is_dask_array(source):
@@ -118,12 +122,6 @@ class Blocks:
             )
             raise TypeError(msg)
         elif callable(source):
-            if engine == "dask":
-                msg = (
-                    'engine="dask" needs blocks that can be read in any order, which a '
-                    "function does not give. Pass files, or a Dask array."
-                )
-                raise ValueError(msg)
             self._function = source
         elif hasattr(source, "shape"):
             self._take_array(source, rows)
@@ -132,6 +130,12 @@ class Blocks:
         else:
             msg = f"{type(source).__name__} is no stream of blocks. Give {_KINDS}."
             raise TypeError(msg)
+        if self._function is not None and self.engine == "dask":
+            msg = (
+                'engine="dask" needs blocks that can be read in any order, which a '
+                "function does not give. Pass files, or a Dask array."
+            )
+            raise ValueError(msg)
 
     def __iter__(self) -> Iterator[Block]:
         if self._function is None:
@@ -177,18 +181,25 @@ class Blocks:
         else:
             files = _files(path)
             self.holds_cells = content == "labels"
-            width = None
+            names = None
             for file in files:
-                found = _file_blocks(file, rows, columns, id_column, content)
-                self._list += [block for block, _ in found]
-                widths = {n for _, n in found} | ({width} - {None})
-                if len(widths) > 1:
+                source = _source(file, columns, content)
+                used = _used(file, source, columns, id_column)
+                own = [source.names[i] for i in used]
+                names = names or own
+                if sorted(own) != sorted(names):
                     msg = (
-                        f"{file} has {found[0][1]} columns, {files[0]} has {width}. "
-                        "Name those to use in columns (--columns)."
+                        f"{file} has the columns {_in_words(own)}; {files[0]} has "
+                        f"{_in_words(names)}. Name those to use in columns (--columns)."
                     )
                     raise ValueError(msg)
-                width = next(iter(widths), None)
+                if own != names:
+                    used = [source.names.index(name) for name in names]
+                step = _step(rows, len(used), 1)
+                for a, b in pairwise(_edges(source, step)):
+                    load = partial(_load, file, columns, content, used, a, b)
+                    self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
+        self.path = path
         stats = [(str(file), file.stat()) for file in files]
         stamps = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
         rows_of = [block.n_rows for block in self._list]
@@ -210,7 +221,6 @@ class Blocks:
             )
         ]
         self.engine = "dask"
-        self.identity = str(array.name)
 
     def _take_array(self, array: Any, rows: int | None, prefix: str = "") -> None:
         if len(array.shape) != 2 or 0 in array.shape:
@@ -219,10 +229,11 @@ class Blocks:
                 "columns, at least one of each."
             )
             raise ValueError(msg)
-        file = Path(getattr(array, "filename", None) or "")
-        is_mapped = isinstance(array, np.memmap) and file.suffix == ".npy"
-        if is_mapped and np.load(file, mmap_mode="r").shape == array.shape:
+        file = _sources.whole_file(array)
+        if file is not None:
             return self._open(file, rows, None, None, "")  # quicker to send
+        mapped = getattr(array, "filename", None)
+        self.path = Path(mapped) if mapped else None
         pieces = getattr(array, "chunks", None)
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
         edges = [*range(0, array.shape[0], step), array.shape[0]]
@@ -309,22 +320,18 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _file_blocks(
-    path: Path, rows, columns, id_column, content
-) -> list[tuple[Block, int]]:
-    """Return the blocks of a file, each with its number of columns."""
-    source = _source(path, columns, content)
+def _used(path: Path, source: _sources.Source, columns, id_column) -> list[int]:
+    """Return the positions of the columns of a file to use."""
     if source.choice and columns is None:
         msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
         raise ValueError(msg)
-    _, used = _sources.choose_columns(
+    return _sources.choose_columns(
         path, source.names, columns, id_column, source.index, source.groups
-    )
-    found = []
-    for a, b in pairwise(_edges(source, _step(rows, len(used), 1))):
-        load = partial(_load, path, columns, content, used, a, b)
-        found.append((Block(f"{path}, {_rows(a, b)}", load, b - a), len(used)))
-    return found
+    )[1]
+
+
+def _in_words(names: list[str]) -> str:
+    return ", ".join(names[:20]) + ", ..." * (len(names) > 20)
 
 
 def _source(path: Path, columns, content: str) -> _sources.Source:

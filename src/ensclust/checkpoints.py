@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -34,8 +36,9 @@ class Checkpoint:
             return
         if not self.identity:
             msg = (
-                f"checkpoint={str(self.folder)!r} needs an input that can be known "
-                "again: files, or a Dask array made from them."
+                f"checkpoint={str(self.folder)!r} needs an input whose changes show: "
+                "files. Pass Blocks(path) (with engine='dask' for Dask), not an array "
+                "or a function."
             )
             raise ValueError(msg)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -45,14 +48,22 @@ class Checkpoint:
         path = self._path(stage)
         if path is None or not path.exists():
             return None
-        with np.load(path, allow_pickle=False) as arrays:
-            if str(arrays["identity"]) != self.identity:
-                msg = (
-                    f"{path} holds counts of another input, or of this one before it "
-                    "changed. Delete it or name another directory."
-                )
-                raise ValueError(msg)
-            return _from_arrays(dict(arrays))
+        try:
+            arrays = read_arrays(path)
+            identity, found = str(arrays["identity"]), _from_arrays(arrays)
+        except (ValueError, TypeError, KeyError) as error:
+            msg = (
+                f"{path} is damaged, or holds no counts. Delete it or name another "
+                "directory."
+            )
+            raise ValueError(msg) from error
+        if identity != self.identity:
+            msg = (
+                f"{path} holds counts of another input, or of this one before it "
+                "changed. Delete it or name another directory."
+            )
+            raise ValueError(msg)
+        return found
 
     def save(self, stage: str, found: Counts | Rows) -> None:
         """Write what a stage found, whole or not at all."""
@@ -64,6 +75,19 @@ class Checkpoint:
 
     def _path(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{stage}.npz"
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an NPZ file; a ValueError if one bit of them is wrong."""
+    try:
+        with ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is None:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+    except (OSError, EOFError, BadZipFile, RuntimeError, zlib.error) as error:
+        raise ValueError(str(error)) from error
+    raise ValueError(damaged)
 
 
 def _to_arrays(found: Counts | Rows) -> dict[str, Any]:

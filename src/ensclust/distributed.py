@@ -50,6 +50,7 @@ def consensus(
 
 def fit(model: BaseConsensus, X: Any, seed: int) -> BaseConsensus:
     """Fit an estimator to a stream of labels or, by ``model.base``, of features."""
+    streams.check_method(model, [model.n_clusters])
     labels = X
     if not model._is_precomputed():
         n_objects = block_generation.survey(X).n_objects
@@ -75,7 +76,8 @@ def _solve(model, labels, ks: list, *, several: bool, checkpoint=None) -> LabelS
         model.checkpoint = folder / "merges.npz"
     model.ensemble_, solved = streams.solve(model, blocks, ks, engine, kept)
     starts = model.ensemble_.starts()
-    return LabelStream(blocks, engine, solved, starts, several=several)
+    names = [f"k{k}" for k in ks] if several else None
+    return LabelStream(blocks, engine, solved, starts, names=names)
 
 
 class Dask:

@@ -9,11 +9,11 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ensclust._replace import replacing
+from ensclust.checkpoints import read_arrays
 
 if TYPE_CHECKING:
     import os
@@ -48,18 +48,20 @@ class Journal:
             self.save(state, at_once=True)  # rather now than after hours
             self.remove()
             return False
+        refusal = f"{self._name} is no checkpoint. Name another file, or delete it."
         try:
-            with self.path.open("rb") as file, np.load(file) as kept:
-                found = {name: kept[name] for name in kept.files}
-        except (OSError, ValueError, EOFError, BadZipFile, TypeError) as error:
-            msg = f"{self._name} is no checkpoint. Name another file, or delete it."
-            raise ValueError(msg) from error
-        if found.pop("inputs", np.array("")).item() != self._inputs:
+            found = read_arrays(self.path)
+        except ValueError as error:
+            raise ValueError(refusal) from error
+        if str(found.get("inputs", "")) != self._inputs:
             msg = (
                 f"{self._name} belongs to other clusterings or parameters. Give those "
                 "(and the same random_state), name another file, or delete it."
             )
             raise ValueError(msg)
+        for name, array in state.items():
+            if name not in found or found[name].shape != array.shape:
+                raise ValueError(refusal)
         for name, array in state.items():
             array[...] = found[name]
         return True

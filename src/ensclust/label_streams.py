@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ensclust._replace import beside
+from ensclust._replace import beside, check_writable, refuse_input
 from ensclust._sources import HEADER
 from ensclust._validation import import_optional
 from ensclust.passes import call, numbered
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from ensclust.blocks import Blocks
     from ensclust.passes import Engine
 
+CHUNK = 2**18  # labels per chunk of a Zarr array: 1 MB
 _FORMATS = (".npy", ".parquet", ".zarr")
+
+
+class _Written(NamedTuple):
+    """What came of writing some blocks: cluster sizes, and rows to be written later."""
+
+    sizes: list[np.ndarray]
+    rest: list[tuple[int, np.ndarray]]  # first row and labels, of chunks not yet full
 
 
 class LabelStream:
@@ -36,10 +44,11 @@ class LabelStream:
         The stream, and who passes over it.
     solved : list of Solved
         How each block gets its labels, for each number of clusters.
-    several : bool
-        Whether labels have a column for each number of clusters.
     starts : list of int
         First row of each block, and the number of all rows.
+    names : list of str or None
+        Name of the column for each number of clusters; None where there is only one,
+        and labels have no columns.
 
     Attributes
     ----------
@@ -54,16 +63,17 @@ class LabelStream:
         solved: list[Solved],
         starts: list[int],
         *,
-        several: bool = False,
+        names: list[str] | None = None,
     ):
         self._blocks = blocks
         self._engine = engine
         self._starts = starts
         self.n_clusters = [one.n_clusters for one in solved]
-        self.shape = (starts[-1], len(solved)) if several else (starts[-1],)
+        self.names = names or ["cluster"]
+        self.shape = (starts[-1], len(solved)) if names else (starts[-1],)
         self.dtype = np.dtype(np.int32)
         works = [one.work for one in solved]
-        self.work: Callable = partial(_columns, works=works) if several else works[0]
+        self.work: Callable = partial(_columns, works=works) if names else works[0]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -102,12 +112,9 @@ class LabelStream:
         """
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix not in _FORMATS:
-            msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
-            raise ValueError(msg)
+        check_output(path, self._blocks.path)
         with beside(path) as part:
-            self._create(suffix, part)
-            put = partial(_PUT[suffix], part)
+            put, fill = self._create(suffix, part)
             work = partial(
                 _label_and_put,
                 work=self.work,
@@ -115,42 +122,58 @@ class LabelStream:
                 starts=self._starts,
                 n_clusters=self.n_clusters,
             )
-            return self._engine.fold(numbered(self._blocks), work, _add)
+            combine = partial(_join, fill=fill)
+            return self._engine.fold(numbered(self._blocks), work, combine).sizes
 
-    def _create(self, suffix: str, part: Path) -> None:
+    def _create(self, suffix: str, part: Path) -> tuple[Callable, Callable | None]:
+        """Return what puts labels into a new file, and what fills chunks of one."""
         if suffix == ".npy":
             np.lib.format.open_memmap(part, "w+", self.dtype, self.shape)
-        elif suffix == ".parquet":
+            return partial(_put_npy, part), None
+        if suffix == ".parquet":
             import_optional("pyarrow.parquet", "writing Parquet", "parquet")
             part.mkdir()
-        else:
-            zarr = import_optional("zarr", "writing Zarr", "zarr")
-            # No two blocks may share a chunk, which workers would write at once.
-            rows = int(
-                np.gcd.reduce([n for n in self._starts[:-1] if n] or [len(self)])
-            )
-            chunks = (rows, *self.shape[1:])
-            zarr.create_array(part, shape=self.shape, chunks=chunks, dtype=self.dtype)
+            return partial(_put_parquet, part, self.names), None
+        zarr = import_optional("zarr", "writing Zarr", "zarr")
+        rows = min(len(self), max(1, CHUNK // len(self.names)))
+        chunks = (rows, *self.shape[1:])
+        zarr.create_array(part, shape=self.shape, chunks=chunks, dtype=self.dtype)
+        fill = partial(_fill, part, rows, len(self))
+        return partial(_put_zarr, fill), fill
+
+
+def check_output(path: Path, source: Path | None) -> None:
+    """Raise now what would stop labels of ``source`` from being written later."""
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
+        raise ValueError(msg)
+    refuse_input(path, source)
+    if path.exists() and suffix != ".npy":
+        msg = f"{path} exists, and would become a directory. Delete it or name another."
+        raise FileExistsError(msg)
+    check_writable(path)
 
 
 def _columns(columns, number: int, *, works: list) -> np.ndarray:
     return np.column_stack([work(columns, number) for work in works])
 
 
-def _label_and_put(
-    columns, number: int, *, work, put, starts, n_clusters
-) -> list[np.ndarray]:
+def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
     """Label a block, put the labels where they belong, and return cluster sizes."""
     labels = work(columns, number)
-    put(number, starts[number], labels)
-    return [
+    rest = put(number, starts[number], labels)
+    sizes = [
         np.bincount(column[column >= 0], minlength=k)
         for column, k in zip(labels.reshape(len(labels), -1).T, n_clusters, strict=True)
     ]
+    return _Written(sizes, rest or [])
 
 
-def _add(one: list, other: list) -> list:
-    return [a + b for a, b in zip(one, other, strict=True)]
+def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:
+    sizes = [a + b for a, b in zip(one.sizes, other.sizes, strict=True)]
+    rest = one.rest + other.rest
+    return _Written(sizes, fill(rest) if fill else rest)
 
 
 def _put_npy(part: Path, number: int, start: int, labels: np.ndarray) -> None:
@@ -160,20 +183,44 @@ def _put_npy(part: Path, number: int, start: int, labels: np.ndarray) -> None:
     mapped.flush()
 
 
-def _put_parquet(part: Path, number: int, start: int, labels: np.ndarray) -> None:
+def _put_parquet(
+    part: Path, names: list[str], number: int, start: int, labels: np.ndarray
+) -> None:
     pyarrow = import_optional("pyarrow", "writing Parquet", "parquet")
     parquet = import_optional("pyarrow.parquet", "writing Parquet", "parquet")
     columns: dict[str, Any] = {"object": np.arange(start, start + len(labels))}
-    if labels.ndim == 1:
-        columns["cluster"] = labels
-    else:
-        columns |= {f"cluster{i + 1}": column for i, column in enumerate(labels.T)}
+    columns |= zip(names, labels.reshape(len(labels), -1).T, strict=True)
     parquet.write_table(pyarrow.table(columns), part / f"part-{number:06d}.parquet")
 
 
-def _put_zarr(part: Path, number: int, start: int, labels: np.ndarray) -> None:
-    zarr = import_optional("zarr", "writing Zarr", "zarr")
-    zarr.open_array(part, mode="r+")[start : start + len(labels)] = labels
+def _put_zarr(fill: Callable, number: int, start: int, labels: np.ndarray) -> list:
+    return fill([(start, labels)])
 
 
-_PUT = {".npy": _put_npy, ".parquet": _put_parquet, ".zarr": _put_zarr}
+def _fill(part: Path, rows: int, n_objects: int, pieces: list) -> list:
+    """Write the chunks that pieces of labels fill; return what is left of them.
+
+    So no chunk is written by two workers, however blocks and chunks lie.
+    """
+    runs: list[tuple[int, list[np.ndarray]]] = []
+    stop = -1
+    for start, labels in sorted(pieces, key=lambda piece: piece[0]):
+        if start != stop:
+            runs.append((start, []))
+        runs[-1][1].append(labels)
+        stop = start + len(labels)
+    rest = []
+    for start, parts in runs:
+        labels = np.concatenate(parts)
+        stop = start + len(labels)
+        first = -(-start // rows) * rows
+        last = stop if stop == n_objects else stop // rows * rows
+        if first < last:
+            zarr = import_optional("zarr", "writing Zarr", "zarr")
+            whole = labels[first - start : last - start]
+            zarr.open_array(part, mode="r+")[first:last] = whole
+            ends = ((start, labels[: first - start]), (last, labels[last - start :]))
+            rest += [(at, left.copy()) for at, left in ends if len(left)]
+        else:
+            rest.append((start, labels))
+    return rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensclust._progress import tell
@@ -34,7 +35,8 @@ class Local:
         total = None
         for number, block in blocks:
             result = call(work, block.load, number, block.name)
-            total = either(combine, total, result)
+            with _naming(block.name):  # of other columns than those before it
+                total = either(combine, total, result)
         return total
 
 
@@ -52,10 +54,17 @@ def call(work: Callable, source: Any, number: int, name: str) -> Any:
 
     ``source`` is a block's rows, or the function that reads them.
     """
-    try:
+    with _naming(name):
         value = source() if callable(source) else source
         columns = value if isinstance(value, list) else _columns(value)
         return work(columns, number) if columns else None
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let errors say which block it was."""
+    try:
+        yield
     except TooManyRowsError:
         raise
     except (ValueError, TypeError, OSError, MemoryError) as error:

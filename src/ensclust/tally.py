@@ -138,14 +138,13 @@ def count(
 
 def add(one: Counts, other: Counts) -> Counts:
     """Return the counts of both; label values that only one has are made room for."""
-    if len(one.values) != len(other.values):
-        msg = (
-            f"blocks have {len(one.values)} and {len(other.values)} columns. Give one "
-            "column per base clustering in every block."
-        )
-        raise ValueError(msg)
+    check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
     pairs = list(enumerate(zip(one.values, other.values, strict=True)))
-    values = tuple(_union(m, left, right) for m, (left, right) in pairs)
+    try:
+        values = tuple(_union(m, left, right) for m, (left, right) in pairs)
+    except TypeError as error:
+        msg = f"block {min(other.lengths) + 1}: {error}"
+        raise TypeError(msg) from error
     if all(len(v) == len(left) == len(right) for v, (_, (left, right)) in
            zip(values, pairs, strict=True)):  # fmt: skip
         overlap = one.overlap + other.overlap
@@ -163,6 +162,16 @@ def add(one: Counts, other: Counts) -> Counts:
             overlap[np.ix_(at, at)] += part.overlap
     lengths = {**one.lengths, **other.lengths}
     return Counts(lengths, one.n_absent + other.n_absent, values, overlap)
+
+
+def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
+    """Raise where some blocks, keys of their lengths, have more columns than others."""
+    if n_columns != n_others:
+        msg = (
+            f"block {min(other) + 1} has {n_others} columns, block {min(one) + 1} has "
+            f"{n_columns}. Give the same columns in every block."
+        )
+        raise ValueError(msg)
 
 
 def _union(m: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -219,3 +219,17 @@ def test_noise_in_a_file_can_be_a_cluster_of_its_own(tmp_path):
     assert left_out.split() == ["object,cluster", "0,0", "1,0", "2,-1", "3,-1"]
     kept = CliRunner().invoke(main, [*args, "--noise", "own-cluster"]).stdout
     assert kept.split() == ["object,cluster", "0,0", "1,0", "2,1", "3,1"]
+
+
+def test_row_numbers_are_no_names_of_objects(tmp_path):
+    runs, labels = tmp_path / "runs.csv", tmp_path / "labels.csv"
+    names = [f"cell{i}" for i in range(len(LABELS))]
+    write_labels(runs, LABELS, names=NAMES, ids=names)
+    write_labels(labels, TRUTH)  # with row numbers in place of names
+    call = ["certainty", str(runs), str(labels), "--id-column", "object"]
+    done = CliRunner().invoke(main, call)
+    assert done.exit_code == 0, done.output
+    write_labels(labels, TRUTH, ids=names[::-1])
+    done = CliRunner().invoke(main, call)
+    assert done.exit_code == 2
+    assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.output

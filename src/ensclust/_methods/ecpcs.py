@@ -172,7 +172,7 @@ class ECPCSMC(MetaClustering):
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for propagation and cut, N M for the vote; memory
-    N M bytes and about six Nc x Nc matrices. Ties in the vote are drawn by a hash of
+    N M bytes and about ten Nc x Nc matrices. Ties in the vote are drawn by a hash of
     the seed and the label row. Deviations from the published code: the discretisation
     of the cut starts from many rows and the least normalised cut is kept; labels are
     numbered without gaps; one base clustering (M = 1) works, as far as k is its number

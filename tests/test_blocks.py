@@ -386,3 +386,15 @@ def test_kmeans_over_blocks_fills_empty_clusters(monkeypatch):
 def test_linkage_of_too_many_rows_says_what_to_use(labels):
     with pytest.raises(MemoryError, match="Use ecpcs-mc or mcla"):
         consensus(Blocks(labels[10:300], rows=99), 5, "ecpcs-hc", max_memory=1000)
+
+
+def test_features_are_surveyed_once(monkeypatch):
+    from ensclust import ECPCSMC, block_generation
+
+    surveys, usual = [], block_generation.survey
+    monkeypatch.setattr(
+        block_generation, "survey", lambda X: surveys.append(1) or usual(X)
+    )
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    ECPCSMC(3, 4, random_state=0).fit(Blocks(X, rows=40, content="features"))
+    assert len(surveys) == 1

@@ -62,8 +62,10 @@ def survey(X: Any) -> Survey:
     return found
 
 
-def fit(generator: EnsembleGenerator, X: Any) -> EnsembleGenerator:
-    """Fit a generator to blocks of features.
+def fit(
+    generator: EnsembleGenerator, X: Any, known: Survey | None = None
+) -> EnsembleGenerator:
+    """Fit a generator to blocks of features, surveyed now unless they are known.
 
     ``generator.stream_`` has the labels: Blocks, or a lazy Dask array for a Dask array.
     Time a pass to survey, one to take the sample, and for k-means one per iteration;
@@ -72,7 +74,7 @@ def fit(generator: EnsembleGenerator, X: Any) -> EnsembleGenerator:
     """
     blocks = Blocks(X, content="features")
     engine = engine_of(blocks)
-    known = survey(blocks)
+    known = known or survey(blocks)
     n = known.n_objects
     seed = check_random_state(generator.random_state).randint(2**31 - 1)
     rng = np.random.default_rng(seed)

@@ -53,8 +53,9 @@ def fit(model: BaseConsensus, X: Any, seed: int) -> BaseConsensus:
     streams.check_method(model, [model.n_clusters])
     labels = X
     if not model._is_precomputed():
-        n_objects = block_generation.survey(X).n_objects
-        model.generator_ = model._generator(n_objects, seed).fit(X)
+        known = block_generation.survey(X)
+        generator = model._generator(known.n_objects, seed)
+        model.generator_ = block_generation.fit(generator, X, known)
         labels = model.generator_.stream_
     stream = _solve(model, labels, [model.n_clusters], several=False)
     lazy: Any = stream.to_dask() if is_dask_array(X) else stream

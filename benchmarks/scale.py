@@ -144,7 +144,7 @@ def run(folder: Path, workers: int, scratch: Path) -> dict:
 
     kept, output = scratch / "kept", scratch / "labels.npy"
     with (
-        LocalCluster(workers, threads_per_worker=1, memory_limit=MEMORY,
+        LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=MEMORY,
                      dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):  # fmt: skip

@@ -71,6 +71,18 @@ def test_codes_take_the_smallest_type_with_room_for_the_sentinel(n_clusters, dty
     assert (ens.labels[:, 0] == -1).all()
 
 
+@pytest.mark.parametrize("n_clusters", [127, 128, 129, 255, 32_767, 32_768, 70_000])
+@pytest.mark.parametrize("noise", ["missing", "own-cluster"])
+def test_codes_and_sizes_are_right_at_the_ends_of_the_types(n_clusters, noise):
+    column = np.append(np.arange(n_clusters), [-5, 3])
+    ens = Ensemble(column[:, None], noise=noise)
+    shift = int(noise == "own-cluster")
+    expected = np.append(np.arange(n_clusters) + shift, [shift - 1, 3 + shift])
+    assert np.array_equal(ens.labels[:, 0], expected)
+    assert np.array_equal(ens.sizes, np.bincount(expected[expected >= 0]))
+    assert np.array_equal(ens.recode(column[::-1, None]).labels[:, 0], expected[::-1])
+
+
 def test_labels_may_be_as_large_as_2_to_62():
     assert Ensemble([[2**62], [3]]).labels.tolist() == [[1], [0]]
 

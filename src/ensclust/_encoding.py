@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from ensclust._validation import (
     mixed_labels,
     no_table,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROWS = 2**13  # that are handled at a time: 64 kB of indices
 
 
 def label_columns(labels: Any) -> list[np.ndarray]:
@@ -146,13 +151,29 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, codes = np.unique(column, return_inverse=True)
         n_negative = int(np.searchsorted(values, 0))
         return np.maximum(codes - n_negative, -1), values[n_negative:]
-    present = np.zeros(high + 1, dtype=bool)
-    present[column if low >= 0 else column[column >= 0]] = True
-    values = np.flatnonzero(present)
     # One slot more: negative labels are clipped to -1 and find -1 there.
-    position = np.full(high + 2, -1, np.int32)
+    present = np.zeros(high + 2, dtype=bool)
+    clipped = column if low >= 0 else np.maximum(column, -1)
+    for piece in pieces(clipped):
+        present[piece] = True
+    values = np.flatnonzero(present[:-1])
+    # The narrowest type that has room for -1, and for one more as noise may add it.
+    position = np.full(high + 2, -1, np.min_scalar_type(-len(values) - 1))
     position[values] = np.arange(len(values))
-    return position[column if low >= 0 else np.maximum(column, -1)], values
+    return look_up(position, clipped, np.empty(len(column), position.dtype)), values
+
+
+def pieces(column: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield a column in parts whose temporary copies stay in cache."""
+    for first in range(0, len(column), _ROWS):
+        yield column[first : first + _ROWS]
+
+
+def look_up(table: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Write ``table[places]`` into ``out`` and return it."""
+    for part, own in zip(pieces(places), pieces(out), strict=True):
+        own[:] = table[part]
+    return out
 
 
 def _whole(column: np.ndarray, index: int) -> np.ndarray:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust import _html, _kernels, _parallel
-from ensclust._encoding import encode_column, label_columns, noise_of
+from ensclust._encoding import (
+    encode_column,
+    label_columns,
+    look_up,
+    noise_of,
+    pieces,
+)
 from ensclust._validation import bad_label_shape, check_noise, late_noise, mixed_labels
 
 if TYPE_CHECKING:
@@ -163,11 +169,15 @@ class Ensemble:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Objects per base cluster, shape (Nc,)."""
-        counts = [
-            np.bincount(column, minlength=k)[:k] if k else np.zeros(0, np.int64)
-            for column, k in zip(self.columns, self.cluster_counts, strict=True)
-        ]
-        return _frozen(np.concatenate(counts).astype(np.int64))
+        sizes = np.zeros(self.n_base_clusters, np.int64)
+        for column, first, end in zip(
+            self.columns, self.offsets[:-1], self.offsets[1:], strict=True
+        ):
+            k = end - first
+            for piece in pieces(column):
+                there = np.minimum(piece, k)  # the sentinel is far above k
+                sizes[first:end] += np.bincount(there, minlength=k + 1)[:k]
+        return _frozen(sizes)
 
     @property
     def has_missing(self) -> bool:
@@ -220,9 +230,8 @@ class Ensemble:
             place = np.searchsorted(known, values)
             found = place < len(known)
             found[found] = known[place[found]] == values[found]
-            codes[m] = np.append(np.where(found, place, self.missing), self.missing)[
-                code
-            ]
+            table = np.append(np.where(found, place, self.missing), self.missing)
+            look_up(table.astype(codes.dtype), code, codes[m])
         ensemble = Ensemble.__new__(Ensemble)
         ensemble._adopt(codes, self.categories)
         return ensemble
@@ -361,7 +370,7 @@ def _encode(
         categories.append(values)
         if len(values) > np.iinfo(codes.dtype).max:
             codes = _widen(codes, len(values))
-        codes[m] = np.where(code < 0, np.iinfo(codes.dtype).max, code)
+        np.copyto(codes[m], code, casting="unsafe")  # -1 becomes the sentinel
     return codes, categories
 
 

@@ -209,7 +209,8 @@ def open_parquet(path: Path) -> Source:
         positions: list[int], within: range | None = None
     ) -> Iterator[list[np.ndarray]]:
         names = [schema.names[i] for i in positions]
-        rows = max(1024, _CELLS // len(names))
+        # Rows that are asked for are held anyway: in one go they need no copy.
+        rows = len(within) if within else max(1024, _CELLS // len(names))
         wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
         groups, done, stop = _row_groups(pieces, within)
         with parquet.ParquetFile(path, **_LEAN) as opened:

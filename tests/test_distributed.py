@@ -15,7 +15,15 @@ from sklearn.mixture import GaussianMixture
 
 import ensclust
 import ensclust.streams
-from ensclust import Blocks, _stream_command, block_generation, consensus, generate
+from ensclust import (
+    Blocks,
+    Ensemble,
+    EnsembleGenerator,
+    _stream_command,
+    block_generation,
+    consensus,
+    generate,
+)
 from ensclust.cli import main
 from strategies import random_ensemble
 
@@ -168,6 +176,61 @@ def test_base_clusterings_do_not_depend_on_blocks_or_engine(features, options):
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
     assert runs[0].shape == (3000, 5)
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("options", [{}, {"max_features": 0.6}, {"projection": 3}])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_many_rows_in_memory_are_clustered_as_blocks_of_them(
+    features, options, n_jobs, monkeypatch
+):
+    options |= {"base_k": (4, 9), "random_state": 0}
+    monkeypatch.setattr(block_generation, "_ROWS", 333)
+    stream = generate(Blocks(features, rows=500), 5, **options)
+    expected = np.concatenate([np.column_stack(b.load()) for b in stream])
+    apart = generate(features, 5, n_jobs=n_jobs, **options)
+    assert not np.array_equal(apart.labels, Ensemble(expected).labels)
+    monkeypatch.setattr(block_generation, "MANY", 3000)
+    generator = EnsembleGenerator(5, n_jobs=n_jobs, **options).fit(features)
+    np.testing.assert_array_equal(generator.ensemble_.labels, Ensemble(expected).labels)
+    np.testing.assert_array_equal(
+        generator.transform(features), generator.ensemble_.labels
+    )
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("name", ["runs.npy", "runs.parquet", "runs.zarr"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_base_clusterings_are_written_as_they_are_made(features, name, lazy, tmp_path):
+    options = {"base_k": (4, 9), "random_state": 0}
+    X = da.from_array(features, (700, 5)) if lazy else features
+    written = generate(X, 5, out=tmp_path / name, **options)
+    stream = generate(Blocks(features), 5, **options)
+    expected = np.concatenate([np.column_stack(b.load()) for b in stream])
+    found = np.concatenate([np.column_stack(b.load()) for b in written])
+    np.testing.assert_array_equal(found, expected)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_a_file_that_labels_cannot_go_to_is_refused_first(features, tmp_path):
+    with pytest.raises(ValueError, match=r"cannot be written in blocks\. Use \.npy"):
+        generate(features, 5, out=tmp_path / "runs.csv")
+    np.save(tmp_path / "X.npy", features)
+    with pytest.raises(ValueError, match="input"):
+        generate(Blocks(tmp_path / "X.npy"), 5, out=tmp_path / "X.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "X.npy"), features)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_mini_batches_of_a_stream_are_drawn_from_the_sample(features):
+    options = {"base_k": 6, "algorithm": "minibatch", "random_state": 0}
+    runs = [
+        generate(da.from_array(features, (chunk, 5)), 3, **options).compute()
+        for chunk in (3000, 310)
+    ]
+    np.testing.assert_array_equal(*runs)
+    _, y = make_blobs(3000, centers=6, n_features=5, random_state=0)
+    assert max(ensclust.metrics.ari(column, y) for column in runs[0].T) > 0.8
 
 
 @pytest.mark.usefixtures("small_sample")

@@ -9,7 +9,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import check_estimator
 
 from ensclust import EnsembleGenerator, generate
-from ensclust.generation import draw_base_k
+from ensclust._base_k import draw_base_k
 
 X = load_iris().data
 
@@ -171,3 +171,21 @@ def test_the_generator_passes_scikit_learns_checks():
         results = check_estimator(EnsembleGenerator(3), on_fail=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
     assert sum(r["status"] == "passed" for r in results) >= 40
+
+
+def test_mini_batches_do_not_depend_on_n_jobs_and_label_new_objects_alike():
+    X = load_iris().data
+    options = {"base_k": (3, 12), "algorithm": "minibatch", "random_state": 0}
+    one = EnsembleGenerator(6, n_jobs=1, **options).fit(X)
+    many = EnsembleGenerator(6, n_jobs=3, **options).fit(X)
+    lloyd = EnsembleGenerator(6, base_k=(3, 12), random_state=0).fit(X)
+    np.testing.assert_array_equal(one.ensemble_.labels, many.ensemble_.labels)
+    np.testing.assert_array_equal(one.transform(X), one.ensemble_.labels)
+    assert not np.array_equal(one.ensemble_.labels, lloyd.ensemble_.labels)
+
+
+def test_an_unknown_algorithm_is_refused_with_those_known():
+    with pytest.raises(
+        ValueError, match=r"algorithm='elkan' is.* 'lloyd', 'minibatch'"
+    ):
+        generate(load_iris().data, 2, algorithm="elkan")

@@ -86,21 +86,22 @@ class KMeans:
     vectors of all features, so that new objects need no view.
     """
 
-    def __init__(self, init: str, max_iter: int):
+    def __init__(self, init: str, max_iter: int, algorithm: str = "lloyd"):
         self.init = init
         self.max_iter = max_iter
+        self.algorithm = algorithm
 
     def fit(self, X, k: int, seed: int, view: View, n_features: int) -> KMeans:
         """Find the centres of the rows of ``X``, what the view shows of them."""
-        from sklearn.cluster import KMeans as Lloyd  # noqa: PLC0415  import time
+        from sklearn import cluster  # noqa: PLC0415  import time
 
-        model = Lloyd(
-            n_clusters=k,
-            init=self.init,
-            n_init=1,
-            max_iter=self.max_iter,
-            random_state=seed,
-        )
+        options = {"n_init": 1, "max_iter": self.max_iter, "random_state": seed}
+        if self.algorithm == "minibatch":
+            model = cluster.MiniBatchKMeans(
+                k, init=self.init, compute_labels=False, **options
+            )
+        else:
+            model = cluster.KMeans(k, init=self.init, **options)
         self.place(model.fit(X).cluster_centers_, view, n_features)
         self.n_iter_ = model.n_iter_
         return self
@@ -145,7 +146,7 @@ def fit_one(prototype, k: int, seed: int, diversity: Diversity, X):
     seen = view.of(X if rows is None else X[rows])
     with threadpool_limits(1, user_api="openmp"):
         if isinstance(prototype, KMeans):
-            model = KMeans(prototype.init, prototype.max_iter)
+            model = KMeans(prototype.init, prototype.max_iter, prototype.algorithm)
             model.fit(seen, k, seed, view, X.shape[1])
             return model, view, model.predict(X), model.n_iter_
         model = configured(prototype, k, seed)

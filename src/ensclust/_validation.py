@@ -183,6 +183,14 @@ def check_share(value: Any, name: str, n: int, what: str) -> int | None:
     raise ValueError(msg)
 
 
+def check_positive(value: Any, name: str) -> int:
+    """Return an integer of at least 1, or raise ValueError."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        msg = f"{name}={value!r}; expected an integer of at least 1."
+        raise ValueError(msg)
+    return int(value)
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if value not in choices:

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensclust import nearest
+from ensclust._base_k import default_base_k
 from ensclust._validation import check_n_clusters, check_weights, warn
 from ensclust.agreement import agreement_weights
 from ensclust.blocks import is_dask_array, is_stream
@@ -22,7 +23,7 @@ from ensclust.certainty import Certainty
 from ensclust.coassociation import CoAssociation
 from ensclust.cohesion import memberships
 from ensclust.ensemble import Ensemble
-from ensclust.generation import EnsembleGenerator, default_base_k, validate_features
+from ensclust.generation import EnsembleGenerator, validate_features
 from ensclust.tally import Tally, in_memory
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from. In a last pass, made by whoever uses the labels, blocks are labelled.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,22 +19,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ensclust import _kernels
+from ensclust import _kernels, _parallel
 from ensclust._base_clusterers import KMeans, scaled
+from ensclust._base_k import default_base_k
 from ensclust._progress import tell
 from ensclust._validation import check_share
 from ensclust.blocks import Blocks, is_dask_array
-from ensclust.generation import default_base_k
+from ensclust.ensemble import Ensemble
 from ensclust.passes import engine_of, numbered
 from ensclust.tally import check_widths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ensclust.generation import EnsembleGenerator
     from ensclust.passes import Engine
 
 SAMPLE = 20_000  # rows, unless max_samples says how many
+MANY = 100_000  # rows from which k-means in memory starts from a sample too
+_ROWS = 512  # of an array that are added up at a time: scores stay in cache
 _BITS = 24  # of the fixed point, as far as sums have room for them
 _TOLERANCE = 1e-4  # share of the variance below which a shift of centres ends a run
 
@@ -76,19 +79,17 @@ def fit(
     engine = engine_of(blocks)
     known = known or survey(blocks)
     n = known.n_objects
-    seed = check_random_state(generator.random_state).randint(2**31 - 1)
-    rng = np.random.default_rng(seed)
-    asked = check_share(generator.max_samples, "max_samples", n, "objects")
-    rows = np.sort(rng.choice(n, min(n, asked or SAMPLE), replace=False))
-    sample = _take(blocks, engine, known, rows)
-    base_k = default_base_k(n) if generator.base_k is None else generator.base_k
-    on_sample = clone(generator).set_params(max_samples=1.0, base_k=base_k).fit(sample)
-    for name in ("models_", "views_", "n_iter_", "n_features_in_", "mean_", "unit_"):
-        if hasattr(on_sample, name):
-            setattr(generator, name, getattr(on_sample, name))
-    generator.label(sample[:1])  # a clusterer without predict is refused here
-    if asked is None and len(rows) < n and hasattr(generator, "mean_"):
-        improve(generator, blocks, engine, known, sample)
+    sample = _start(generator, n, partial(_take, blocks, engine, known))
+
+    def add_up(models: list[KMeans], scale: float) -> list:
+        shared = {"mean": generator.mean_, "unit": generator.unit_}
+        work = partial(_sums, models=models, scale=scale, **shared)
+        return engine.fold(numbered(blocks), work, _add)
+
+    is_all = check_share(generator.max_samples, "max_samples", n, "objects") is None
+    has_kmeans = generator.algorithm == "lloyd" and hasattr(generator, "mean_")
+    if is_all and has_kmeans and len(sample) < n:
+        improve(generator, add_up, known, sample)
     labels = blocks.map(partial(_label, generator=_light(generator)))
     generator.stream_ = labels
     if is_dask_array(X):
@@ -96,14 +97,62 @@ def fit(
     return generator
 
 
+def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
+    """Fit k-means to many rows in memory, as to blocks of them: labels are equal.
+
+    Memory one float32 copy of ``X`` and the labels, twice.
+    """
+    sample = _start(generator, len(X), X.__getitem__)
+    X32 = scaled(X, generator.mean_, generator.unit_)[-1]
+    blocks = [X32[a : a + _ROWS] for a in range(0, len(X), _ROWS)]
+
+    def add_up(models: list[KMeans], scale: float) -> list:
+        threads = _parallel.thread_count(generator.n_jobs)
+        spans = _parallel.blocks(len(blocks), threads)
+        tasks = [(blocks[a:b], models, scale) for a, b in spans]
+        with _parallel.one_blas_thread():
+            return reduce(_add, _parallel.run(_sums_by_blas, tasks, n_jobs=threads))
+
+    if len(sample) < len(X):
+        known = Survey({0: len(X)}, X.min(axis=0), X.max(axis=0))
+        improve(generator, add_up, known, sample)
+    narrow = np.min_scalar_type(max(len(model.centres) for model in generator.models_))
+    labels = _parallel.run(
+        lambda model: model.predict(X32).astype(narrow),
+        [(model,) for model in generator.models_],
+        n_jobs=generator.n_jobs,
+    )
+    generator.ensemble_ = Ensemble.from_clusterings(labels, noise=generator.noise)
+    return generator
+
+
+def _start(generator: EnsembleGenerator, n: int, take: Callable) -> np.ndarray:
+    """Fit every clusterer to a sample of n rows; return the sample."""
+    seed = check_random_state(generator.random_state).randint(2**31 - 1)
+    rng = np.random.default_rng(seed)
+    asked = check_share(generator.max_samples, "max_samples", n, "objects")
+    rows = np.sort(rng.choice(n, min(n, asked or SAMPLE), replace=False))
+    sample = take(rows)
+    base_k = default_base_k(n) if generator.base_k is None else generator.base_k
+    on_sample = clone(generator).set_params(max_samples=1.0, base_k=base_k).fit(sample)
+    for name in ("models_", "views_", "n_iter_", "n_features_in_", "mean_", "unit_"):
+        if hasattr(on_sample, name):
+            setattr(generator, name, getattr(on_sample, name))
+    generator.label(sample[:1])  # a clusterer without predict is refused here
+    return sample
+
+
 def improve(
     generator: EnsembleGenerator,
-    blocks: Blocks,
-    engine: Engine,
+    add_up: Callable[[list[KMeans], float], list],
     known: Survey,
     sample: np.ndarray,
 ) -> None:
-    """Improve all k-means clusterings at once, one pass over the blocks per round."""
+    """Improve all k-means clusterings at once, one pass over the rows per round.
+
+    ``add_up(models, scale)`` gives the sums, times the scale, and numbers of the rows
+    nearest to each centre of each model.
+    """
     mean, unit = generator.mean_, generator.unit_
     largest = np.abs([known.low - mean, known.high - mean]).max() / unit
     bits = 62 - int(np.ceil(np.log2(max(largest, 1.0) * known.n_objects)))
@@ -117,10 +166,8 @@ def improve(
         if not models:
             break
         tell(done, rounds)
-        work = partial(_sums, models=models, mean=mean, unit=unit, scale=scale)
-        totals = engine.fold(numbered(blocks), work, _add)
         moving = []
-        for model, (sums, counts) in zip(models, totals, strict=True):
+        for model, (sums, counts) in zip(models, add_up(models, scale), strict=True):
             view, old = views[id(model)], model.centres
             rows = sums / (scale * np.maximum(counts, 1)[:, None])
             rows = np.where(counts[:, None] > 0, rows, old)
@@ -181,8 +228,11 @@ def _both(one: dict, other: dict) -> dict:
 
 
 def _sums(columns, number: int, *, models, mean, unit, scale) -> list:
+    return _sums_of(scaled(_table(columns), mean, unit)[-1], models, scale)
+
+
+def _sums_of(X: np.ndarray, models: list[KMeans], scale: float) -> list:
     """Return the sums and numbers of the rows nearest to each centre of each model."""
-    X = scaled(_table(columns), mean, unit)[-1]
     found = []
     for model in models:
         sums = np.zeros(model.centres.shape, np.int64)
@@ -190,6 +240,23 @@ def _sums(columns, number: int, *, models, mean, unit, scale) -> list:
         _kernels.assignment.add_rows(X, model.predict(X), scale, sums, counts)
         found.append((sums, counts))
     return found
+
+
+def _sums_by_blas(blocks: list[np.ndarray], models: list[KMeans], scale) -> list:
+    """Do as _sums_of for all of some blocks, by one product for all models.
+
+    Twice as fast; but the last digit of a product may depend on where a row stands in
+    its block, so blocks must always be the same.
+    """
+    start = np.cumsum([0, *(len(model.centres) for model in models)])
+    centres = np.ascontiguousarray(np.concatenate([m.centres for m in models]).T)
+    half_norms = np.concatenate([model.half_norms for model in models])
+    sums, counts = np.zeros(centres.T.shape, np.int64), np.zeros(start[-1], np.int64)
+    scores = np.empty((_ROWS, start[-1]), np.float32)
+    for X in blocks:
+        score = np.matmul(X, centres, out=scores[: len(X)])
+        _kernels.assignment.add_best(X, score, half_norms, start, scale, sums, counts)
+    return [(sums[a:b], counts[a:b]) for a, b in pairwise(start)]
 
 
 def _add(one: list, other: list) -> list:

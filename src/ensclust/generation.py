@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections import Counter
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -17,8 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from ensclust import _parallel
 from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
+from ensclust._base_k import draw_base_k
 from ensclust._progress import tell
-from ensclust._validation import check_noise, check_share
+from ensclust._validation import check_choice, check_noise, check_positive, check_share
 from ensclust.blocks import is_stream
 from ensclust.ensemble import Ensemble
 
@@ -35,8 +36,10 @@ def generate(
     noise: str = "missing",
     init: str = "k-means++",
     max_iter: int = 100,
+    algorithm: str = "lloyd",
     random_state=None,
     n_jobs: int | None = None,
+    out=None,
 ) -> Any:
     """Cluster ``X`` many times and return the ensemble.
 
@@ -70,18 +73,26 @@ def generate(
         Start of each k-means run.
     max_iter : int, default=100
         Most iterations of each k-means run (one start each).
+    algorithm : "lloyd" or "minibatch", default="lloyd"
+        How k-means moves its centres: by all objects at a time, or by 1,024 random ones
+        at a time, which is quicker and ends a little higher.
     random_state : int, RandomState instance or None
         Decides k and the seed of every run before the first one starts.
     n_jobs : int or None
         Runs at a time, in threads; None is one per core. Does not change the result.
+    out : path or None, default=None
+        An .npy file, or a .parquet or .zarr directory, that the labels are written to
+        block by block as they are made, instead of being held in memory.
 
     Returns
     -------
     Ensemble
-        M clusterings of the rows of ``X``. k-means works on one float32 copy of
-        ``X``, centred (unless sparse) and scaled in float64; time ``N k d`` per
-        iteration and run. Each run with ``max_samples``, ``max_features`` or
-        ``projection`` has a copy of what it sees while it lasts.
+        M clusterings of the rows of ``X``; with ``out`` the :class:`ensclust.Blocks`
+        of that file. k-means works on one float32 copy of ``X``, centred (unless
+        sparse) and scaled in float64; time ``N k d`` per iteration and run. Each run
+        with ``max_samples``, ``max_features`` or ``projection`` has a copy of what it
+        sees while it lasts. From 100,000 objects on, k-means by Lloyd starts from the
+        centres of 20,000 of them, for all clusterings at once, as in a stream.
 
     Notes
     -----
@@ -122,9 +133,14 @@ def generate(
         noise=noise,
         init=init,
         max_iter=max_iter,
+        algorithm=algorithm,
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    if out is not None:
+        from ensclust import label_streams  # noqa: PLC0415  a layer above
+
+        return label_streams.write_generated(generator, X, out)
     generator.fit(X)
     return generator.stream_ if is_stream(X) else generator.ensemble_
 
@@ -179,6 +195,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         noise="missing",
         init="k-means++",
         max_iter=100,
+        algorithm="lloyd",
         random_state=None,
         n_jobs=None,
     ):
@@ -191,20 +208,23 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         self.noise = noise
         self.init = init
         self.max_iter = max_iter
+        self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
         """Fit every base clusterer to ``X``."""
-        if is_stream(X):
-            from ensclust import block_generation  # noqa: PLC0415  a layer above
+        from ensclust import block_generation  # noqa: PLC0415  a layer above
 
+        if is_stream(X):
             return block_generation.fit(self, X)
         X = validate_features(self, X)
         check_noise(self.noise)
-        rng = check_random_state(self.random_state)
-        n_clusterings = _check_positive(self.n_clusterings, "n_clusterings")
+        n_clusterings = check_positive(self.n_clusterings, "n_clusterings")
         diversity = self._diversity(*X.shape)
+        if X.shape[0] >= block_generation.MANY and self._is_joint(X, diversity):
+            return block_generation.fit_array(self, X)
+        rng = check_random_state(self.random_state)
         n_rows = diversity.n_rows or X.shape[0]
         base_k = draw_base_k(self.base_k, n_rows, n_clusterings, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_clusterings)
@@ -275,8 +295,14 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         columns = check_share(self.max_features, "max_features", n_features, "features")
         directions = self.projection
         if directions is not None:
-            directions = _check_positive(directions, "projection")
+            directions = check_positive(directions, "projection")
         return Diversity(rows, columns, directions)
+
+    def _is_joint(self, X, diversity: Diversity) -> bool:
+        """Whether all clusterings can be improved together, by Lloyd over all rows."""
+        is_kmeans = isinstance(self.base, str) and self.base == "kmeans"
+        is_lloyd = is_kmeans and self.algorithm == "lloyd"
+        return is_lloyd and diversity.n_rows is None and not sparse.issparse(X)
 
     def _prototypes(self, n_clusterings: int, diversity: Diversity) -> list:
         """Return the clusterer of each base clustering; warn where runs are equal."""
@@ -299,7 +325,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def _prototype(self, base: Any):
         if isinstance(base, str) and base == "kmeans":
-            return KMeans(self.init, _check_positive(self.max_iter, "max_iter"))
+            check_choice(self.algorithm, "algorithm", ("lloyd", "minibatch"))
+            max_iter = check_positive(self.max_iter, "max_iter")
+            return KMeans(self.init, max_iter, self.algorithm)
         if isinstance(base, str) or not hasattr(base, "fit_predict"):
             msg = (
                 f'base={base!r} is not known. Use "kmeans", "precomputed" (in an '
@@ -331,50 +359,3 @@ def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
     """Return ``X`` as a float array or CSR matrix that fits the estimator."""
     dtype = [np.float64, np.float32]
     return validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
-
-
-def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
-    """Return the range of k of the paper: ``lowest`` to ``min(sqrt(N), 100)``."""
-    low = min(max(2, lowest), n_samples)
-    return low, max(low, int(min(np.sqrt(n_samples), 100)))
-
-
-def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
-    """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
-    if base_k is None:
-        base_k = default_base_k(n_samples)
-    if isinstance(base_k, numbers.Integral):
-        ks = np.full(n_clusterings, base_k)
-    elif isinstance(base_k, tuple) and len(base_k) == 2:
-        low, high = (_check_positive(k, "base_k") for k in base_k)
-        if low > high:
-            msg = f"base_k={base_k} has its lower end above its upper end."
-            raise ValueError(msg)
-        ks = rng.randint(low, high + 1, size=n_clusterings)
-        _check_range(base_k, low, high, n_samples)
-    elif isinstance(base_k, list | np.ndarray) and len(base_k) == n_clusterings:
-        ks = np.array([_check_positive(k, "base_k") for k in base_k])
-    else:
-        msg = (
-            f"base_k={base_k!r}; expected an integer, a pair (lo, hi), a list of "
-            f"n_clusterings={n_clusterings} integers, or None."
-        )
-        raise ValueError(msg)
-    _check_range(base_k, ks.min(), ks.max(), n_samples)
-    return ks.tolist()
-
-
-def _check_range(base_k: Any, low: int, high: int, n_samples: int) -> None:
-    if low < 1 or high > n_samples:
-        msg = (
-            f"base_k={base_k!r} asks for {low} to {high} clusters of "
-            f"n_samples={n_samples} objects. Use between 1 and {n_samples}."
-        )
-        raise ValueError(msg)
-
-
-def _check_positive(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        msg = f"{name}={value!r}; expected an integer of at least 1."
-        raise ValueError(msg)
-    return int(value)

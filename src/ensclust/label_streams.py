@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ensclust import block_generation
 from ensclust._replace import beside, check_writable, refuse_input
 from ensclust._sources import HEADER
 from ensclust._validation import import_optional
-from ensclust.passes import call, numbered
+from ensclust.ballots import Solved
+from ensclust.blocks import Blocks
+from ensclust.passes import call, engine_of, numbered
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from ensclust.ballots import Solved
-    from ensclust.blocks import Blocks
+    from ensclust.generation import EnsembleGenerator
     from ensclust.passes import Engine
 
 CHUNK = 2**18  # labels per chunk of a Zarr array: 1 MB
@@ -171,9 +174,15 @@ def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _W
 
 
 def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:
-    sizes = [a + b for a, b in zip(one.sizes, other.sizes, strict=True)]
+    sizes = [_sum(a, b) for a, b in zip(one.sizes, other.sizes, strict=True)]
     rest = one.rest + other.rest
     return _Written(sizes, fill(rest) if fill else rest)
+
+
+def _sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sum of two counts of which one may be longer."""
+    short, long = sorted((one, other), key=len)
+    return long + np.pad(short, (0, len(long) - len(short)))
 
 
 def _put_npy(part: Path, number: int, start: int, labels: np.ndarray) -> None:
@@ -224,3 +233,23 @@ def _fill(part: Path, rows: int, n_objects: int, pieces: list) -> list:
         else:
             rest.append((start, labels))
     return rest
+
+
+def write_generated(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
+    """Fit a generator and write its labels block by block; return Blocks of the file.
+
+    Memory one block of features and its labels.
+    """
+    blocks = Blocks(X, content="features")
+    check_output(Path(path), blocks.path)
+    known = block_generation.survey(blocks)
+    labels = block_generation.fit(generator, blocks, known).stream_
+    solved = [Solved(partial(_column, m=m), 0) for m in range(len(generator.models_))]
+    names = [f"clustering{m}" for m in range(len(solved))]
+    starts = [0, *accumulate(known.lengths[i] for i in sorted(known.lengths))]
+    LabelStream(labels, engine_of(blocks), solved, starts, names=names).write(path)
+    return Blocks(path)
+
+
+def _column(columns, number: int, *, m: int) -> np.ndarray:
+    return columns[m]

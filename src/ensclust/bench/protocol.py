@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensclust import datasets
-from ensclust.generation import default_base_k
+from ensclust._base_k import default_base_k
 
 # In the order of the paper's tables.
 METHODS = (

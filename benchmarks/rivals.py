@@ -18,22 +18,25 @@ def features_of(n, **options):
     return inputs.features(n).astype(np.float32), options
 
 
+def numbers_of_clusters(options) -> list[int]:
+    rng = np.random.default_rng(0)
+    return rng.integers(options["lo"], options["hi"] + 1, options["m"]).tolist()
+
+
 def loop(X, options):
     """Return M clusterings by scikit-learn: two threads of runs, one thread in each."""
     from joblib import Parallel, delayed
     from sklearn import cluster
     from threadpoolctl import threadpool_limits
 
-    m, lo, hi = options["m"], options["lo"], options["hi"]
-    rng = np.random.default_rng(0)
     kind = getattr(cluster, options["kind"])
 
     def run(k, seed):
         with threadpool_limits(1):
-            model = kind(int(k), n_init=1, max_iter=100, random_state=seed)
+            model = kind(k, n_init=1, max_iter=100, random_state=seed)
             return model.fit(X).labels_.astype(np.uint8)
 
-    ks = rng.integers(lo, hi + 1, m)
+    ks = numbers_of_clusters(options)
     runs = (delayed(run)(k, seed) for seed, k in enumerate(ks))
     return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs))
 

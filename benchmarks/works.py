@@ -139,13 +139,11 @@ def counts_and_votes(labels, _):
 
 
 def generate(X, options):
-    from sklearn.cluster import MiniBatchKMeans
-
     from ensclust import generate
 
-    base = "kmeans" if options["kind"] == "KMeans" else MiniBatchKMeans(n_init=1)
-    base_k = options["lo"], options["hi"]
-    return generate(X, options["m"], base_k=base_k, base=base, random_state=0)
+    algorithm = "lloyd" if options["kind"] == "KMeans" else "minibatch"
+    ks = rivals.numbers_of_clusters(options)
+    return generate(X, len(ks), base_k=ks, algorithm=algorithm, random_state=0)
 
 
 def resampling(X, options):

@@ -18,7 +18,7 @@ def render() -> dict[Path, str]:
     """Return the pages with their parts brought up to date."""
     parts = {
         DOCS / "guide" / "which-method.md": {"methods": methods},
-        DOCS / "performance.md": {"speed": speed},
+        DOCS / "performance.md": {"speed": speed, "bounds": bounds},
         DOCS / "reproduction.md": {"reproduction": make_readme.reproduction},
     }
     return {
@@ -72,6 +72,30 @@ def speed() -> str:
         f"Empty: not linear in N, not run.\n\n{make_readme.markdown(rows)}\n\n"
         f"{report.notes(table.measurements('full'), lines)[0]}\n"
     )
+
+
+def bounds() -> str:
+    """Return how fast each stage does what it cannot do without."""
+    measured = results.collect(measurements())
+    size, graph = table.SIZES["full"], table.SIZES["full"]["graph"]
+    nc, m, rows = graph["m"] * graph["hi"], size["base"]["m"], size["objects"]
+    stages = [
+        ("product of two matrices, NumPy", 2 * 1250**3, "flop",
+         "methods", "product 1250"),
+        ("propagation by doubling, 11 products", 11 * 2 * nc**3, "flop",
+         "propagate-20", "ensclust"),
+        ("overlaps of base clusters", size["many"] * m * (m - 1) / 2, "increments",
+         "intersections", "ensclust"),
+        ("tree in a matrix", rows**2 / 2, "pairs", "linkage", "square"),
+        ("tree in label space", rows**2 / 2 * m, "look-ups", "linkage", "label space"),
+    ]  # fmt: skip
+    cells = [("stage", "at least", "time", "so, per second")]
+    for stage, amount, unit, *side in stages:
+        seconds = measured[tuple(side)].seconds
+        work = f"{amount / 1e6:,.0f} million {unit}"
+        rate = f"{amount / seconds / 1e6:,.0f} million"
+        cells.append((stage, work, cell(measured, *side), rate))
+    return f"{make_readme.markdown(cells)}\n"
 
 
 def measurements() -> list[dict]:

@@ -36,10 +36,23 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
-        msg = f"{path} could not be written: {error.strerror or error}."
-        raise OSError(msg) from error
+        raise _not_written(path, error) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _not_written(path: Path, error: OSError) -> OSError:
+    return OSError(f"{path} could not be written: {error.strerror or error}.")
+
+
+def reserve(path: Path) -> None:
+    """Take the space of a file of holes, so that a full disk is an error now.
+
+    Later, at a write through a memory map, it would end the process.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def check_writable(path: str | os.PathLike) -> None:
@@ -85,6 +98,8 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         yield part
         part.replace(target)
+    except OSError as error:
+        raise _not_written(path, error) from error
     finally:
         if part.is_dir():
             shutil.rmtree(part)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -68,6 +71,9 @@ def choose_columns(
     path, names, columns, id_column, index, groups=None
 ) -> tuple[int | None, list[int]]:
     """Return the positions of the id column and of the columns to use."""
+    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
+        msg = f"columns={columns!r}; expected a list of names of columns."
+        raise TypeError(msg)
     id_at = index if id_column is None else _position(path, names, id_column)
     if columns is None:
         used = [i for i in range(len(names)) if i not in (id_at, index)]
@@ -188,19 +194,14 @@ def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
 def open_parquet(path: Path) -> Source:
     """Return a Parquet file's columns; a row group is decoded piece by piece."""
     parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
-    try:
+    with _reading_parquet(path):
         file = parquet.ParquetFile(path)
-    except (ValueError, OSError) as error:
-        msg = f"{path} cannot be read as Parquet: {error}"
-        raise ValueError(msg) from error
-    schema = file.schema_arrow
-    for name in schema.names:
-        if schema.names.count(name) > 1:
-            msg = (
-                f"{path} has {schema.names.count(name)} columns {name!r}. Rename them."
-            )
-            raise ValueError(msg)
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
+        schema = file.schema_arrow
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+    name, count = max(Counter(schema.names).items(), key=itemgetter(1), default=("", 0))
+    if count > 1:
+        msg = f"{path} has {count} columns {name!r}. Rename them."
+        raise ValueError(msg)
     index = [schema.names.index(name) for name in index if name in schema.names]
     if not index and schema.names[:1] == ["object"]:
         index = [0]
@@ -212,7 +213,7 @@ def open_parquet(path: Path) -> Source:
         rows = max(1024, _CELLS // len(names))
         wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
         groups, done, stop = _row_groups(pieces, within)
-        with parquet.ParquetFile(path, **_LEAN) as opened:
+        with _reading_parquet(path), parquet.ParquetFile(path, **_LEAN) as opened:
             for batch in opened.iter_batches(rows, groups, **wanted):
                 first, last = max(0, -done), min(batch.num_rows, stop - done)
                 done += batch.num_rows
@@ -225,6 +226,17 @@ def open_parquet(path: Path) -> Source:
     meta = file.metadata
     pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
     return Source(list(schema.names), meta.num_rows, blocks, only, pieces=pieces)
+
+
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
+    """Name the file in what Arrow says about it."""
+    arrow = import_optional("pyarrow", "reading Parquet", "parquet")
+    try:
+        yield
+    except (arrow.ArrowException, ValueError, OSError) as error:
+        msg = f"{path} cannot be read as Parquet: {error}"
+        raise ValueError(msg) from error
 
 
 def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:

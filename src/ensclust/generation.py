@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 import warnings
 from collections import Counter
 from typing import Any
@@ -11,14 +12,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from ensclust import _parallel
 from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
 from ensclust._progress import tell
-from ensclust._validation import check_noise, check_share
+from ensclust._validation import (
+    check_integer,
+    check_noise,
+    check_random_state,
+    check_share,
+)
 from ensclust.blocks import is_stream
 from ensclust.ensemble import Ensemble
 
@@ -203,7 +208,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         X = validate_features(self, X)
         check_noise(self.noise)
         rng = check_random_state(self.random_state)
-        n_clusterings = _check_positive(self.n_clusterings, "n_clusterings")
+        n_clusterings = check_integer(self.n_clusterings, "n_clusterings")
         diversity = self._diversity(*X.shape)
         n_rows = diversity.n_rows or X.shape[0]
         base_k = draw_base_k(self.base_k, n_rows, n_clusterings, rng)
@@ -275,7 +280,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         columns = check_share(self.max_features, "max_features", n_features, "features")
         directions = self.projection
         if directions is not None:
-            directions = _check_positive(directions, "projection")
+            directions = check_integer(directions, "projection")
         return Diversity(rows, columns, directions)
 
     def _prototypes(self, n_clusterings: int, diversity: Diversity) -> list:
@@ -299,7 +304,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def _prototype(self, base: Any):
         if isinstance(base, str) and base == "kmeans":
-            return KMeans(self.init, _check_positive(self.max_iter, "max_iter"))
+            return KMeans(self.init, check_integer(self.max_iter, "max_iter"))
+        if isinstance(base, type) and hasattr(base, "fit_predict"):
+            msg = f"base={base!r} is a class. Give an object of it, {base.__name__}()."
+            raise TypeError(msg)
         if isinstance(base, str) or not hasattr(base, "fit_predict"):
             msg = (
                 f'base={base!r} is not known. Use "kmeans", "precomputed" (in an '
@@ -329,8 +337,21 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
 def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
     """Return ``X`` as a float array or CSR matrix that fits the estimator."""
-    dtype = [np.float64, np.float32]
-    return validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
+    if isinstance(X, str | os.PathLike | Ensemble):
+        what = f"the path {os.fspath(X)!r}" if not isinstance(X, Ensemble) else repr(X)
+        msg = (
+            f"X is {what}; expected numbers. Read features with ensclust.io."
+            'read_features(path).values, or say base="precomputed" for labels.'
+        )
+        raise TypeError(msg)
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    try:
+        return validate_data(estimator, X, **options, reset=reset)
+    except ValueError as error:
+        if "X" in str(error):
+            raise
+        msg = f"X is no table of numbers: {error}"
+        raise ValueError(msg) from error
 
 
 def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
@@ -343,17 +364,17 @@ def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
     """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
     if base_k is None:
         base_k = default_base_k(n_samples)
-    if isinstance(base_k, numbers.Integral):
+    if isinstance(base_k, numbers.Integral) and not isinstance(base_k, bool):
         ks = np.full(n_clusterings, base_k)
     elif isinstance(base_k, tuple) and len(base_k) == 2:
-        low, high = (_check_positive(k, "base_k") for k in base_k)
+        low, high = (check_integer(k, "base_k") for k in base_k)
         if low > high:
             msg = f"base_k={base_k} has its lower end above its upper end."
             raise ValueError(msg)
         ks = rng.randint(low, high + 1, size=n_clusterings)
         _check_range(base_k, low, high, n_samples)
-    elif isinstance(base_k, list | np.ndarray) and len(base_k) == n_clusterings:
-        ks = np.array([_check_positive(k, "base_k") for k in base_k])
+    elif isinstance(base_k, list | np.ndarray) and np.shape(base_k) == (n_clusterings,):
+        ks = np.array([check_integer(k, "base_k") for k in base_k])
     else:
         msg = (
             f"base_k={base_k!r}; expected an integer, a pair (lo, hi), a list of "
@@ -371,10 +392,3 @@ def _check_range(base_k: Any, low: int, high: int, n_samples: int) -> None:
             f"n_samples={n_samples} objects. Use between 1 and {n_samples}."
         )
         raise ValueError(msg)
-
-
-def _check_positive(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        msg = f"{name}={value!r}; expected an integer of at least 1."
-        raise ValueError(msg)
-    return int(value)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ensclust._replace import beside, check_writable, refuse_input
+from ensclust._replace import beside, check_writable, refuse_input, reserve
 from ensclust._sources import HEADER
-from ensclust._validation import import_optional
+from ensclust._validation import check_path, import_optional
 from ensclust.passes import call, numbered
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class LabelStream:
         list of ndarray
             For each number of clusters the number of objects of every cluster.
         """
+        check_path(path)
         path = Path(path)
         suffix = path.suffix.lower()
         check_output(path, self._blocks.path)
@@ -129,6 +130,7 @@ class LabelStream:
         """Return what puts labels into a new file, and what fills chunks of one."""
         if suffix == ".npy":
             np.lib.format.open_memmap(part, "w+", self.dtype, self.shape)
+            reserve(part)
             return partial(_put_npy, part), None
         if suffix == ".parquet":
             import_optional("pyarrow.parquet", "writing Parquet", "parquet")

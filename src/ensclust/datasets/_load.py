@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ensclust import _html
+from ensclust._validation import check_path
 from ensclust.datasets import _openml
 from ensclust.datasets._registry import info
 from ensclust.datasets._verify import verify
@@ -177,6 +178,7 @@ def _directory(data_home: str | os.PathLike[str] | None) -> Path | None:
     given = os.environ.get(DATA_VARIABLE) if data_home is None else data_home
     if not given:
         return None
+    check_path(given)
     directory = Path(given).expanduser()
     if not directory.is_dir():
         argument = DATA_VARIABLE if data_home is None else "data_home"

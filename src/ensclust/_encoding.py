@@ -57,7 +57,7 @@ def _table(labels: Any) -> np.ndarray:
         )
         raise TypeError(msg)
     if isinstance(labels, np.ma.MaskedArray):  # what is masked is missing
-        labels = np.ma.filled(labels.astype(object), None)
+        labels = np.where(np.ma.getmaskarray(labels), None, labels.data)
     try:
         table = np.asarray(labels)
     except ValueError as error:
@@ -109,7 +109,7 @@ def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
     if not len(values) or not len(known) or values.dtype.kind == known.dtype.kind:
         return values, known
     if "U" in (values.dtype.kind, known.dtype.kind):
-        raise mixed_labels(m, known[0], values[0])
+        raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
     return values.astype(object), known.astype(object)  # above 2**63 there is no int64
 
 
@@ -219,7 +219,7 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
             count=len(column),
         )
     except TypeError as error:
-        row = next(i for i, value in enumerate(column) if value.__hash__ is None)
+        row = next(i for i, value in enumerate(column) if not _is_hashable(value))
         raise bad_label(row, index, column[row]) from error
     given = list(lookup)
     kept = [position for position, value in enumerate(given) if not _is_missing(value)]
@@ -235,6 +235,14 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
     position_to_code[kept] = np.arange(len(kept))
     values = [given[position] for position in kept]
     return position_to_code[first_seen], _array_of(values)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _array_of(values: list) -> np.ndarray:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ensclust._validation import check_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -57,6 +59,7 @@ def reserve(path: Path) -> None:
 
 def check_writable(path: str | os.PathLike) -> None:
     """Raise now what would stop a file from being written to ``path`` later."""
+    check_path(path)
     given, path = os.fspath(path), Path(path)
     if given.endswith(os.sep) or path.is_dir():
         msg = f"{given} is a directory; the output must be a file."

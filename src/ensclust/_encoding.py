@@ -57,7 +57,9 @@ def _table(labels: Any) -> np.ndarray:
         )
         raise TypeError(msg)
     if isinstance(labels, np.ma.MaskedArray):  # what is masked is missing
-        labels = np.where(np.ma.getmaskarray(labels), None, labels.data)
+        table = labels.data.astype(object)
+        table[np.ma.getmaskarray(labels)] = None
+        labels = table
     try:
         table = np.asarray(labels)
     except ValueError as error:

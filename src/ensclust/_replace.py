@@ -20,31 +20,42 @@ def is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+class NotWrittenError(OSError):
+    """A file could not be written; the message names it."""
+
+
+@contextmanager
+def writing(path: str | os.PathLike) -> Iterator[None]:
+    """Name the file in what the system says about writing it."""
+    try:
+        yield
+    except (BrokenPipeError, NotWrittenError):
+        raise
+    except OSError as error:
+        msg = f"{path} could not be written: {error.strerror or error}."
+        raise NotWrittenError(msg) from error
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of ``path`` when all is written."""
     if is_device(path):
-        with path.open("wb") as handle:
+        with writing(path), path.open("wb") as handle:
             yield handle
         return
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("x+b") as handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-        if target.exists():
-            shutil.copymode(target, part)
-        part.replace(target)
-    except OSError as error:
-        raise _not_written(path, error) from error
+        with writing(path):
+            with part.open("x+b") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _not_written(path: Path, error: OSError) -> OSError:
-    return OSError(f"{path} could not be written: {error.strerror or error}.")
 
 
 def reserve(path: Path) -> None:
@@ -99,10 +110,9 @@ def beside(path: Path) -> Iterator[Path]:
         raise FileExistsError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        yield part
-        part.replace(target)
-    except OSError as error:
-        raise _not_written(path, error) from error
+        with writing(path):
+            yield part
+            part.replace(target)
     finally:
         if part.is_dir():
             shutil.rmtree(part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ensclust._replace import beside, check_writable, refuse_input, reserve
+from ensclust._replace import beside, check_writable, refuse_input, reserve, writing
 from ensclust._sources import HEADER
 from ensclust._validation import check_path, import_optional
 from ensclust.passes import call, numbered
@@ -119,7 +119,7 @@ class LabelStream:
             work = partial(
                 _label_and_put,
                 work=self.work,
-                put=put,
+                put=partial(_put, path, put),
                 starts=self._starts,
                 n_clusters=self.n_clusters,
             )
@@ -170,6 +170,11 @@ def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _W
         for column, k in zip(labels.reshape(len(labels), -1).T, n_clusters, strict=True)
     ]
     return _Written(sizes, rest or [])
+
+
+def _put(path: Path, put: Callable, *block: Any) -> list | None:
+    with writing(path):  # or the error would name the block that is read
+        return put(*block)
 
 
 def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:

@@ -19,7 +19,7 @@ LAYERS = (
     ("_parallel", "_validation", "_encoding", "_progress", "_documentation", "_html"),
     ("ensemble", "metrics", "agreement"),
     ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
-    ("blocks", "tally", "checkpoints", "passes"),
+    ("_block_files", "blocks", "tally", "checkpoints", "passes"),
     ("similarity", "coassociation", "dendrogram", "partition", "voting"),
     ("coarsening", "engines", "journal", "linkage"),
     (

@@ -156,7 +156,7 @@ def test_an_array_file_is_no_checkpoint(tmp_path):
 def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(LabelSpace, "survey", None)
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
-    with pytest.raises(OSError, match="could not be written"):
+    with pytest.raises(OSError, match="cannot be written: there is no directory"):
         link(operator, max_memory=1, checkpoint=tmp_path / "none" / "merges.npz")
 
 

@@ -74,7 +74,7 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
 
 
 def test_unknown_method_is_refused_with_the_list():
-    with pytest.raises(ValueError, match=r"method=.foo. is not known. Use one of"):
+    with pytest.raises(ValueError, match=r"methods=.foo. is not known. Use one of"):
         ensclust.compare([[0, 0], [1, 1]], 2, ["foo"])
 
 

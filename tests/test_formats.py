@@ -370,12 +370,6 @@ def test_the_input_is_never_the_output(tmp_path, suffix):
     assert path.read_bytes() == before
 
 
-def test_names_and_ids_must_fit_the_labels(tmp_path):
-    labels = np.array([[0, 1], [1, 0]])
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); names has 1 entries"):
-        ensclust.io.write_labels(tmp_path / "a.csv", labels, names=["a"])
-
-
 def test_anndata_is_sent_to_its_own_function():
     anndata = pytest.importorskip("anndata")
     adata = anndata.AnnData(np.zeros((5, 2), np.float32))

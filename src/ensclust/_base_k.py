@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._validation import check_positive
+from ensclust._validation import check_integer
 
 
 def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
@@ -20,17 +20,17 @@ def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
     """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
     if base_k is None:
         base_k = default_base_k(n_samples)
-    if isinstance(base_k, numbers.Integral):
+    if isinstance(base_k, numbers.Integral) and not isinstance(base_k, bool):
         ks = np.full(n_clusterings, base_k)
     elif isinstance(base_k, tuple) and len(base_k) == 2:
-        low, high = (check_positive(k, "base_k") for k in base_k)
+        low, high = (check_integer(k, "base_k") for k in base_k)
         if low > high:
             msg = f"base_k={base_k} has its lower end above its upper end."
             raise ValueError(msg)
         ks = rng.randint(low, high + 1, size=n_clusterings)
         _check_range(base_k, low, high, n_samples)
-    elif isinstance(base_k, list | np.ndarray) and len(base_k) == n_clusterings:
-        ks = np.array([check_positive(k, "base_k") for k in base_k])
+    elif isinstance(base_k, list | np.ndarray) and np.shape(base_k) == (n_clusterings,):
+        ks = np.array([check_integer(k, "base_k") for k in base_k])
     else:
         msg = (
             f"base_k={base_k!r}; expected an integer, a pair (lo, hi), a list of "

@@ -7,6 +7,7 @@ stays near the size of the table they return.
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from collections import defaultdict
 from itertools import chain
@@ -120,7 +121,19 @@ class Labels:
                 msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
                 raise TypeError(msg)
             rows = range(first_row + 1, first_row + 1 + len(column))
+            if column.dtype.kind == "O":
+                self._check_objects(m, column, rows)
             known.add_array(column, rows)
+
+    def _check_objects(self, m: int, column: np.ndarray, rows: range) -> None:
+        """Raise for lists, bytes and the like, whose texts would pass for names."""
+        plain = (str, numbers.Real, np.bool_, type(None))
+        wrong = {kind for kind in set(map(type, column)) if not issubclass(kind, plain)}
+        for row, value in zip(rows, column if wrong else (), strict=False):
+            if type(value) in wrong:
+                where = f"{self.path}, row {row}, column {self.names[m]!r}"
+                msg = f"{where}: {value!r} is no label. {LABEL_RULE}"
+                raise ValueError(msg)
 
     def values(self) -> np.ndarray:
         """Return the labels of the rows added, in the smallest signed type; once."""

@@ -161,9 +161,12 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
         table,
         quiet=is_silent,
     )
-    found = Certainty.of(
-        Ensemble(table.values), judged.values[:, 0], names=list(table.columns)
-    )
+    names, ensemble = list(table.columns), Ensemble(table.values)
+    try:
+        found = Certainty.of(ensemble, judged.values[:, 0], names=names)
+    except ValueError as error:
+        msg = f"{consensus}: {error}"
+        raise ValueError(msg) from error
     click.echo(json.dumps(found.to_dict()) if as_json else str(found))
 
 

@@ -128,7 +128,10 @@ def _guess_delimiter(sample: list[str]) -> str:
     widths = {}
     for delimiter in _DELIMITERS:
         reader = csv.reader(sample, delimiter=delimiter, skipinitialspace=True)
-        counts = [len(row) for row in reader if row]
+        try:
+            counts = [len(row) for row in reader if row]
+        except csv.Error:  # a line of very many cells is none with another delimiter
+            counts = []
         # The sample may end inside a quoted cell.
         widths[delimiter] = counts[:-1] if len(sample) == _SAMPLE else counts
     for delimiter, counts in widths.items():

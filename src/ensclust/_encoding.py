@@ -61,6 +61,10 @@ def _table(labels: Any) -> np.ndarray:
             "labels, (n_objects, n_clusterings)."
         )
         raise TypeError(msg)
+    if isinstance(labels, np.ma.MaskedArray):  # what is masked is missing
+        table = labels.data.astype(object)
+        table[np.ma.getmaskarray(labels)] = None
+        labels = table
     try:
         table = np.asarray(labels)
     except ValueError as error:
@@ -75,6 +79,45 @@ def _table(labels: Any) -> np.ndarray:
         # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
         table = np.asarray(labels, dtype=object)
     return table
+
+
+def as_sequence(vector: Any) -> Any:
+    """Return what has a length, or raise where one label stands for a clustering."""
+    is_text = isinstance(vector, str | bytes)
+    if is_text or not hasattr(vector, "__iter__") or getattr(vector, "ndim", 1) == 0:
+        msg = (
+            f"clusterings holds {vector!r} where one label per object belongs. Give a "
+            "list of label vectors, [labels, ...]."
+        )
+        raise ValueError(msg)
+    return vector if hasattr(vector, "__array__") else list(vector)
+
+
+def as_vector(vector: Any) -> np.ndarray:
+    """Return one label vector as a 1-D array, without turning numbers into text."""
+    array = np.asarray(vector) if hasattr(vector, "__array__") else _objects(vector)
+    if array.ndim != 1:
+        msg = (
+            f"a clustering has shape {array.shape}; expected one label per object. "
+            "For an (N, M) table of labels use Ensemble(labels)."
+        )
+        raise ValueError(msg)
+    return array
+
+
+def _objects(values: list) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
+    """Return two sets of label values in types that compare exactly, or raise."""
+    if not len(values) or not len(known) or values.dtype.kind == known.dtype.kind:
+        return values, known
+    if "U" in (values.dtype.kind, known.dtype.kind):
+        raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
+    return values.astype(object), known.astype(object)  # above 2**63 there is no int64
 
 
 def encode_column(
@@ -150,6 +193,8 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if high > max(1024, 2 * len(column)):  # a table of all values would be too long
         values, codes = np.unique(column, return_inverse=True)
         n_negative = int(np.searchsorted(values, 0))
+        if high < 2**63:
+            values = values.astype(np.int64)
         return np.maximum(codes - n_negative, -1), values[n_negative:]
     # One slot more: negative labels are clipped to -1 and find -1 there.
     present = np.zeros(high + 2, dtype=bool)
@@ -197,7 +242,7 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
             count=len(column),
         )
     except TypeError as error:
-        row = next(i for i, value in enumerate(column) if value.__hash__ is None)
+        row = next(i for i, value in enumerate(column) if not _is_hashable(value))
         raise bad_label(row, index, column[row]) from error
     given = list(lookup)
     kept = [position for position, value in enumerate(given) if not _is_missing(value)]
@@ -213,6 +258,14 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
     position_to_code[kept] = np.arange(len(kept))
     values = [given[position] for position in kept]
     return position_to_code[first_seen], _array_of(values)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _array_of(values: list) -> np.ndarray:

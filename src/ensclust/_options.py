@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _JOBS = "Threads; never changes the result."
 _METHOD = (
@@ -20,6 +20,7 @@ _OUTPUT = "File for the labels, by extension; - is CSV on stdout."
 _COLUMNS = "Use these columns only; in an h5ad file: of obs, or X_pca and the like."
 _HEADER = "Whether the first line of a text file holds names."
 
+_MOST_K = 10_000  # numbers of clusters that a range may name
 _WORDS = ("lifetime", "auto")  # what may stand for a number of clusters
 
 output_option = click.option(
@@ -123,12 +124,16 @@ def one_k(text: str) -> int | str:
 def k_range(text: str) -> list[int]:
     """Turn "2-5" into [2, 3, 4, 5], and "2,4,8" into [2, 4, 8]."""
     ends = [part.strip() for part in text.split("-")]
+    ks: Sequence[int]
     if len(ends) == 2 and all(end.isdecimal() for end in ends):
-        ks = list(range(int(ends[0]), int(ends[1]) + 1))
+        ks = range(int(ends[0]), int(ends[1]) + 1)[: _MOST_K + 1]
     else:
         ks = _integers(text)
+    if len(ks) > _MOST_K:
+        msg = f"{text!r} names more than {_MOST_K:,} numbers of clusters."
+        raise click.BadParameter(msg)
     if ks and ks[0] > 0:
-        return ks
+        return list(ks)
     msg = f"{text!r} is not a range such as 2-20 or a list such as 2,4,8."
     raise click.BadParameter(msg)
 

@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import joblib
@@ -24,8 +25,11 @@ def thread_count(n_jobs: int | None = None) -> int:
     """
     if n_jobs is None:
         return joblib.cpu_count()
-    if n_jobs == 0:
-        msg = "n_jobs=0 has no meaning. Use None or -1 for all cores, 1 for no threads."
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        msg = (
+            f"n_jobs={n_jobs!r} has no meaning. Use None or -1 for all cores, 1 for no "
+            "threads, or another integer."
+        )
         raise ValueError(msg)
     if n_jobs < 0:
         return max(1, joblib.cpu_count() + 1 + n_jobs)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ensclust._validation import check_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,32 +20,57 @@ def is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+class NotWrittenError(OSError):
+    """A file could not be written; the message names it."""
+
+
+@contextmanager
+def writing(path: str | os.PathLike) -> Iterator[None]:
+    """Name the file in what the system says about writing it."""
+    try:
+        yield
+    except (BrokenPipeError, NotWrittenError):
+        raise
+    except OSError as error:
+        msg = f"{path} could not be written: {error.strerror or error}."
+        raise NotWrittenError(msg) from error
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of ``path`` when all is written."""
     if is_device(path):
-        with path.open("wb") as handle:
+        with writing(path), path.open("wb") as handle:
             yield handle
         return
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("x+b") as handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-        if target.exists():
-            shutil.copymode(target, part)
-        part.replace(target)
-    except OSError as error:
-        msg = f"{path} could not be written: {error.strerror or error}."
-        raise OSError(msg) from error
+        with writing(path):
+            with part.open("x+b") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
 
+def reserve(path: Path) -> None:
+    """Take the space of a file of holes, so that a full disk is an error now.
+
+    Later, at a write through a memory map, it would end the process.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
 def check_writable(path: str | os.PathLike) -> None:
     """Raise now what would stop a file from being written to ``path`` later."""
+    check_path(path)
     given, path = os.fspath(path), Path(path)
     if given.endswith(os.sep) or path.is_dir():
         msg = f"{given} is a directory; the output must be a file."
@@ -83,8 +110,9 @@ def beside(path: Path) -> Iterator[Path]:
         raise FileExistsError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        yield part
-        part.replace(target)
+        with writing(path):
+            yield part
+            part.replace(target)
     finally:
         if part.is_dir():
             shutil.rmtree(part)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from math import prod
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +26,13 @@ _CELLS = 2**18  # numbers converted at a time
 # time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
 HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
+
+
+# What NumPy and the archives say of files that are empty, cut short or no arrays.
+_UNREADABLE = (
+    *(EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,9 @@ def choose_columns(
     path, names, columns, id_column, index, groups=None
 ) -> tuple[int | None, list[int]]:
     """Return the positions of the id column and of the columns to use."""
+    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
+        msg = f"columns={columns!r}; expected a list of names of columns."
+        raise TypeError(msg)
     id_at = index if id_column is None else _position(path, names, id_column)
     if columns is None:
         used = [i for i in range(len(names)) if i not in (id_at, index)]
@@ -163,15 +177,37 @@ def whole_file(array: np.ndarray) -> Path | None:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
+        # Opened here because NumPy leaves a file open that is no archive.
+        with path.open("rb") as file:
+            if file.read(2) == b"PK":
+                _check_sizes(file)
+                with np.load(file, allow_pickle=False) as archive:
+                    return dict(archive)
         with HEADER:
-            loaded = np.load(path, allow_pickle=False, mmap_mode="r")
-        return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+            return {"": np.load(path, allow_pickle=False, mmap_mode="r")}
+    except _UNREADABLE as error:
         reason = str(error)
         if "pickle" in reason:  # what NumPy says of anything that it does not know
             reason = "it is no NPY or NPZ file, or holds Python objects."
         msg = f"{path} cannot be read as an array: {reason}"
         raise ValueError(msg) from error
+
+
+def _check_sizes(file: IO[bytes]) -> None:
+    """Raise where an array of an archive claims more numbers than are there."""
+    file.seek(0)
+    with HEADER, zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            with archive.open(entry) as member:
+                if np.lib.format.read_magic(member) == (1, 0):
+                    shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+                else:
+                    shape, _, dtype = np.lib.format.read_array_header_2_0(member)
+            needed, there = prod(shape) * dtype.itemsize, entry.file_size
+            if min(shape, default=0) < 0 or needed > there:
+                msg = f"{entry.filename} is of shape {shape}, but has {there} bytes."
+                raise ValueError(msg)
+    file.seek(0)
 
 
 def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
@@ -188,19 +224,14 @@ def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
 def open_parquet(path: Path) -> Source:
     """Return a Parquet file's columns; a row group is decoded piece by piece."""
     parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
-    try:
+    with _reading_parquet(path):
         file = parquet.ParquetFile(path)
-    except (ValueError, OSError) as error:
-        msg = f"{path} cannot be read as Parquet: {error}"
-        raise ValueError(msg) from error
-    schema = file.schema_arrow
-    for name in schema.names:
-        if schema.names.count(name) > 1:
-            msg = (
-                f"{path} has {schema.names.count(name)} columns {name!r}. Rename them."
-            )
-            raise ValueError(msg)
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
+        schema = file.schema_arrow
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+    name, count = max(Counter(schema.names).items(), key=itemgetter(1), default=("", 0))
+    if count > 1:
+        msg = f"{path} has {count} columns {name!r}. Rename them."
+        raise ValueError(msg)
     index = [schema.names.index(name) for name in index if name in schema.names]
     if not index and schema.names[:1] == ["object"]:
         index = [0]
@@ -213,7 +244,7 @@ def open_parquet(path: Path) -> Source:
         rows = len(within) if within else max(1024, _CELLS // len(names))
         wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
         groups, done, stop = _row_groups(pieces, within)
-        with parquet.ParquetFile(path, **_LEAN) as opened:
+        with _reading_parquet(path), parquet.ParquetFile(path, **_LEAN) as opened:
             for batch in opened.iter_batches(rows, groups, **wanted):
                 first, last = max(0, -done), min(batch.num_rows, stop - done)
                 done += batch.num_rows
@@ -226,6 +257,17 @@ def open_parquet(path: Path) -> Source:
     meta = file.metadata
     pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
     return Source(list(schema.names), meta.num_rows, blocks, only, pieces=pieces)
+
+
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
+    """Name the file in what Arrow says about it."""
+    arrow = import_optional("pyarrow", "reading Parquet", "parquet")
+    try:
+        yield
+    except (arrow.ArrowException, ValueError, OSError) as error:
+        msg = f"{path} cannot be read as Parquet: {error}"
+        raise ValueError(msg) from error
 
 
 def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:

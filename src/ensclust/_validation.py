@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import importlib
 import numbers
+import os
 import sys
 import warnings
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LABEL_RULE = (
     "Labels are integers, strings or categories; a negative number, NaN or None "
     'means "not clustered".'
 )
+
+_NUMBERS = 10_000  # cluster numbers that are taken for however few objects
 
 # Packages whose lines are not the user's: scikit-learn's call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
@@ -61,8 +68,30 @@ def no_table(labels: Any) -> ValueError:
     )
 
 
-def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
-    """Return ``n_clusters`` as an int between 1 and ``n_samples``, or raise."""
+def no_clusterings(clusterings: Any) -> TypeError:
+    """Return the error for what holds no label vectors."""
+    return TypeError(
+        f"clusterings is of type {type(clusterings).__name__}. Give a list of label "
+        "vectors, one per clustering."
+    )
+
+
+@contextmanager
+def naming_index(name: str, value: Any, n: int) -> Iterator[None]:
+    """Say what an index may be, where NumPy says that it is none."""
+    try:
+        yield
+    except IndexError as error:
+        rule = f"Give integers from 0 to {n - 1}, or a mask of {n}"
+        msg = f"{name}={value!r} does not choose among {n}: {error}. {rule}."
+        raise IndexError(msg) from error
+
+
+def check_n_clusters(n_clusters: Any, n_samples: int, n_columns: int = 0) -> int:
+    """Return ``n_clusters`` as an int between 1 and ``n_samples``, or raise.
+
+    ``n_columns`` is that of the labels, which may have come the wrong way round.
+    """
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral):
         msg = (
             f"n_clusters={n_clusters!r} is a {type(n_clusters).__name__}. "
@@ -77,6 +106,11 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
             f"n_clusters={n_clusters} is larger than n_samples={n_samples}. "
             f"Use at most {n_samples} clusters."
         )
+        if n_columns > n_samples:
+            msg += (
+                f" labels has {n_samples} rows, the objects, and {n_columns} columns, "
+                "the clusterings; if yours are the other way round, pass labels.T."
+            )
         raise ValueError(msg)
     return int(n_clusters)
 
@@ -105,7 +139,45 @@ def check_labelling(labels: Any, n_objects: int) -> np.ndarray:
     if array.dtype.kind not in "iu":
         msg = f"labels has type {array.dtype}. {rule}"
         raise TypeError(msg)
+    # Tables have a row for each number up to the largest.
+    if n_objects and (largest := int(array.max())) >= max(n_objects, _NUMBERS):
+        msg = (
+            f"labels holds the number {largest} for {n_objects} objects. Number the "
+            "clusters 0, 1, ..., as np.unique(labels, return_inverse=True)[1] does."
+        )
+        raise ValueError(msg)
     return np.maximum(array.astype(np.int64), -1)
+
+
+def check_classes(values: Any, name: str) -> np.ndarray:
+    """Return one label per object, integers or texts, none missing, or raise."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of unlike lengths
+        array = np.empty((len(values), 0))
+    rule = "Give one integer or text per object."
+    if array.ndim != 1 or not len(array):
+        msg = f"{name} has shape {array.shape}; expected (n_objects,). {rule}"
+        raise ValueError(msg)
+    if array.dtype.kind == "f":
+        wrong = ~(np.isfinite(array) & (array == np.floor(array)))
+    elif array.dtype.kind == "O":
+        known = (str, numbers.Integral)
+        wrong = np.array([not isinstance(value, known) for value in array])
+    else:
+        wrong = np.full(len(array), array.dtype.kind not in "biuUS")
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        msg = f"{name}[{i}] = {array[i : i + 1].tolist()[0]!r}. {rule}"
+        raise ValueError(msg)
+    return array
+
+
+def check_same_length(a: np.ndarray, b: np.ndarray) -> None:
+    """Raise unless two clusterings label as many objects."""
+    if len(a) != len(b):
+        msg = f"a has {len(a)} labels, b has {len(b)}. Give those of the same objects."
+        raise ValueError(msg)
 
 
 def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
@@ -131,7 +203,11 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
 
 def check_square(W: Any, name: str) -> np.ndarray:
     """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
-    W = np.asarray(W, dtype=np.float64)
+    try:
+        W = np.asarray(W, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} is no table of numbers: {error}. Give a square matrix."
+        raise TypeError(msg) from error
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         msg = f"{name} has shape {W.shape}; expected a square matrix."
         raise ValueError(msg)
@@ -151,12 +227,47 @@ def check_square(W: Any, name: str) -> np.ndarray:
     return W
 
 
+def check_integer(value: Any, name: str, lowest: int = 1, hint: str = "") -> int:
+    """Return ``value`` as an int of at least ``lowest``, or raise."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or int(value) < lowest:
+        msg = f"{name}={value!r}; expected an integer of at least {lowest}{hint}."
+        raise ValueError(msg)
+    return int(value)
+
+
 def check_steps(steps: Any) -> int:
     """Return the number of random-walk steps as an int >= 1, or raise."""
-    if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 1:
-        msg = f"steps={steps!r}; expected an integer of at least 1 (the paper uses 20)."
+    return check_integer(steps, "steps", hint=" (the paper uses 20)")
+
+
+def check_lengths(steps: Any) -> list[int]:
+    """Return several numbers of random-walk steps, at least one, or raise."""
+    if isinstance(steps, str) or not hasattr(steps, "__iter__") or not len(steps):
+        msg = f"steps={steps!r}; expected a list of integers of at least 1."
         raise ValueError(msg)
-    return int(steps)
+    return [check_steps(length) for length in steps]
+
+
+def check_counts(cluster_counts: Any, n_base_clusters: int) -> np.ndarray:
+    """Return the clusters of each base clustering, (M,) integers, or raise."""
+    counts = np.asarray(cluster_counts)
+    fits = counts.ndim == 1 and counts.dtype.kind in "iu" and counts.min(initial=0) >= 0
+    if not fits or counts.sum() != n_base_clusters:
+        msg = (
+            f"cluster_counts={cluster_counts!r}; expected a number of clusters for "
+            f"each base clustering, {n_base_clusters} together, one per row of W."
+        )
+        raise ValueError(msg)
+    return counts
+
+
+def check_decay(decay: Any) -> float:
+    """Return a factor of similarities, 0 to 1, or raise."""
+    if not isinstance(decay, numbers.Real) or not 0 <= float(decay) <= 1:
+        msg = f"decay={decay!r}; expected a number from 0 to 1."
+        raise ValueError(msg)
+    return float(decay)
 
 
 def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
@@ -167,6 +278,13 @@ def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
         f'{error} Use base="kmeans", which takes it, generate with projection=50, '
         f"which shows clusterers 50 dense features, or pass X.toarray() ({dense})."
     )
+
+
+def check_path(path: Any) -> None:
+    """Raise unless ``path`` can name a file."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        msg = f"path is of type {type(path).__name__}; expected the name of a file."
+        raise TypeError(msg)
 
 
 def check_share(value: Any, name: str, n: int, what: str) -> int | None:
@@ -183,21 +301,36 @@ def check_share(value: Any, name: str, n: int, what: str) -> int | None:
     raise ValueError(msg)
 
 
-def check_positive(value: Any, name: str) -> int:
-    """Return an integer of at least 1, or raise ValueError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        msg = f"{name}={value!r}; expected an integer of at least 1."
-        raise ValueError(msg)
-    return int(value)
-
-
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(repr(choice) for choice in choices)
         msg = f"{name}={value!r} is not known. Use one of {allowed}."
         raise ValueError(msg)
     return value
+
+
+def check_choices(values: Any, name: str, choices: tuple[str, ...]) -> list[str]:
+    """Return some of ``choices``, each once, or raise with the list."""
+    if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
+        allowed = ", ".join(repr(choice) for choice in choices)
+        msg = f"{name}={values!r} is no list of names. Use a list of {allowed}."
+        raise ValueError(msg)
+    return list(dict.fromkeys(check_choice(value, name, choices) for value in values))
+
+
+def check_random_state(random_state: Any) -> np.random.RandomState:
+    """Return the generator that scikit-learn makes of ``random_state``, or raise."""
+    from sklearn.utils import check_random_state as check  # noqa: PLC0415  import time
+
+    try:
+        return check(random_state)
+    except (TypeError, ValueError) as error:
+        msg = (
+            f"random_state={random_state!r}; expected an integer from 0 to 2**32 - 1, "
+            "a numpy.random.RandomState, or None."
+        )
+        raise ValueError(msg) from error
 
 
 def gibibytes(n_bytes: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ensclust._validation import check_labelling
-from ensclust.ensemble import Ensemble
+from ensclust.ensemble import Ensemble, as_ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     >>> agreement(ensemble, [0, 0, 1, 1]).ari
     array([ 1. , -0.5])
     """
+    ensemble = as_ensemble(ensemble)
     return agreement_of(ensemble, contingency(ensemble, labels))
 
 
@@ -91,8 +92,7 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     >>> agreement_weights(Ensemble.from_clusterings([good, good, bad])).round(2)
     array([1.48, 1.48, 0.03])
     """
-    if not isinstance(ensemble, Ensemble):
-        ensemble = Ensemble(ensemble)
+    ensemble = as_ensemble(ensemble)
     nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
     if not weights.any():

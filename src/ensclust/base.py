@@ -257,7 +257,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
         """Return the labels for each number of clusters, from one preparation."""
-        ks = [self._check_k(k, ensemble.n_objects) for k in ks]
+        size = ensemble.n_objects, ensemble.n_clusterings
+        ks = [self._check_k(k, *size) for k in ks]
         self.weights_ = self._find_weights(ensemble)
         ensemble = self._counting(ensemble)
         absent = self._absent = ensemble.absent()
@@ -329,10 +330,12 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         numbered[~absent] = rank[labels]
         return numbered
 
-    def _check_k(self, n_clusters: Any, n_samples: int) -> int | str:
+    def _check_k(
+        self, n_clusters: Any, n_samples: int, n_columns: int = 0
+    ) -> int | str:
         if isinstance(n_clusters, str) and n_clusters == "auto":
             return n_clusters
-        return check_n_clusters(n_clusters, n_samples)
+        return check_n_clusters(n_clusters, n_samples, n_columns)
 
     def _prepare(self, ensemble: Ensemble) -> None:
         raise NotImplementedError

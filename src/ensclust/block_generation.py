@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from ensclust import _kernels, _parallel
 from ensclust._base_clusterers import KMeans, scaled
 from ensclust._base_k import default_base_k
 from ensclust._progress import tell
-from ensclust._validation import check_share
+from ensclust._validation import check_random_state, check_share
 from ensclust.blocks import Blocks, is_dask_array
 from ensclust.ensemble import Ensemble
 from ensclust.passes import engine_of, numbered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
@@ -14,17 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ensclust import _h5ad, _sources
+from ensclust import _block_files, _sources
+from ensclust._block_files import KINDS
 from ensclust._encoding import label_columns
-from ensclust._validation import check_choice, import_optional
+from ensclust._validation import check_choice, check_integer, import_optional
 
 CELLS = 2**23  # cells per block: 64 MB of int64
-
-_KINDS = (
-    "the path of an .npy, .parquet or .h5ad file, of a directory of Parquet files or "
-    "of a Zarr array; a Dask, Zarr or NumPy array; a list of arrays; or a function "
-    "without arguments that returns an iterator of arrays"
-)
 
 
 @dataclass(frozen=True)
@@ -102,6 +98,8 @@ class Blocks:
         engine: str = "blocks",
     ):
         self.engine = check_choice(engine, "engine", ("blocks", "dask"))
+        check_choice(content, "content", ("labels", "features"))
+        _check_use(source, rows=rows, columns=columns, id_column=id_column)
         self.holds_cells = False
         self.identity = ""
         self.path: Path | None = None
@@ -122,13 +120,13 @@ class Blocks:
             )
             raise TypeError(msg)
         elif callable(source):
-            self._function = source
+            self._function = _without_arguments(source)
         elif hasattr(source, "shape"):
             self._take_array(source, rows)
         elif isinstance(source, list | tuple):
             self._list = _number(source)
         else:
-            msg = f"{type(source).__name__} is no stream of blocks. Give {_KINDS}."
+            msg = f"{type(source).__name__} is no stream of blocks. Give {KINDS}."
             raise TypeError(msg)
         if self._function is not None and self.engine == "dask":
             msg = (
@@ -179,25 +177,23 @@ class Blocks:
             self._take_array(zarr.open_array(path, mode="r"), rows, f"{path}, ")
             files = sorted(file for file in path.rglob("*") if file.is_file())
         else:
-            files = _files(path)
+            files = _block_files.find(path)
             self.holds_cells = content == "labels"
             names = None
             for file in files:
-                source = _source(file, columns, content)
-                used = _used(file, source, columns, id_column)
+                source = _block_files.open_source(file, columns, content)
+                used = _block_files.choose(file, source, columns, id_column)
                 own = [source.names[i] for i in used]
                 names = names or own
                 if sorted(own) != sorted(names):
-                    msg = (
-                        f"{file} has the columns {_in_words(own)}; {files[0]} has "
-                        f"{_in_words(names)}. Name those to use in columns (--columns)."
-                    )
-                    raise ValueError(msg)
+                    raise _block_files.other_columns(file, own, files[0], names)
                 if own != names:
                     used = [source.names.index(name) for name in names]
                 step = _step(rows, len(used), 1)
-                for a, b in pairwise(_edges(source, step)):
-                    load = partial(_load, file, columns, content, used, a, b)
+                for a, b in pairwise(_block_files.edges(source, step)):
+                    load = partial(
+                        _block_files.load, file, columns, content, used, a, b
+                    )
                     self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
         self.path = path
         stats = [(str(file), file.stat()) for file in files]
@@ -288,7 +284,7 @@ def _each(function: Callable, source: Callable) -> Iterator[np.ndarray]:
 
 def _number(arrays: Sequence) -> list[Block]:
     if not arrays:
-        msg = f"an empty list came. Give {_KINDS}."
+        msg = f"an empty list came. Give {KINDS}."
         raise ValueError(msg)
     return [
         Block(f"block {i + 1}", partial(columns_of, array))
@@ -296,79 +292,46 @@ def _number(arrays: Sequence) -> list[Block]:
     ]
 
 
-def _from_function(function: Callable) -> Iterator[Block]:
-    for i, array in enumerate(function()):
-        yield Block(f"block {i + 1}", partial(columns_of, array))
-
-
-def _files(path: Path) -> list[Path]:
-    """Return the files of a dataset, in the order of their names."""
-    if not path.exists():
-        msg = f"{path} does not exist."
-        raise FileNotFoundError(msg)
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not files:
-        msg = f"{path} is a directory without .parquet files. Give {_KINDS}."
-        raise ValueError(msg)
-    for file in files:
-        if file.suffix.lower() not in (".npy", ".parquet", ".h5ad"):
+def _check_use(source: Any, **given: Any) -> None:
+    """Raise for what is said of a source too late, or is for files only."""
+    if isinstance(source, str | os.PathLike):
+        return
+    for name, value in given.items():
+        if value is not None and isinstance(source, Blocks):
             msg = (
-                f"{file} cannot be read in blocks. Give {_KINDS}; or leave the engine "
-                "out, which reads other files as a whole."
+                f"{name}={value!r} is too late for Blocks. Say it where these are made."
             )
             raise ValueError(msg)
-    return files
+        if value is not None and name != "rows":
+            msg = f"{name}={value!r} is for files; {type(source).__name__} came."
+            raise ValueError(msg)
 
 
-def _used(path: Path, source: _sources.Source, columns, id_column) -> list[int]:
-    """Return the positions of the columns of a file to use."""
-    if source.choice and columns is None:
-        msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
-        raise ValueError(msg)
-    return _sources.choose_columns(
-        path, source.names, columns, id_column, source.index, source.groups
-    )[1]
+def _without_arguments(function: Callable) -> Callable:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        msg = f"{function!r} needs arguments ({error}). Give {KINDS}."
+        raise TypeError(msg) from error
+    except ValueError:  # some that are written in C do not say
+        pass
+    return function
 
 
-def _in_words(names: list[str]) -> str:
-    return ", ".join(names[:20]) + ", ..." * (len(names) > 20)
-
-
-def _source(path: Path, columns, content: str) -> _sources.Source:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return _sources.open_parquet(path)
-    if suffix == ".npy":
-        return _sources.open_numpy(path, ())
-    if content == "labels":
-        return _h5ad.open_labels(path)
-    return _h5ad.open_features(path, columns or ())
-
-
-def _load(path: Path, columns, content, used: list[int], a: int, b: int) -> list:
-    parts = list(_source(path, columns, content).blocks(used, range(a, b)))
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-def _edges(source: _sources.Source, step: int) -> list[int]:
-    """Return where blocks begin and end: at row groups, unless these are too large."""
-    edges, last = [0], 0
-    for end in list(accumulate(source.pieces)) or [source.n_rows]:
-        if end - edges[-1] > step and last > edges[-1]:
-            edges.append(last)
-        edges += range(edges[-1] + step, end, step)
-        last = end
-    return edges if edges[-1] == last else [*edges, last]
+def _from_function(function: Callable) -> Iterator[Block]:
+    arrays = function()
+    if not hasattr(arrays, "__iter__"):
+        msg = f"{function!r} returned {type(arrays).__name__}. Give {KINDS}."
+        raise TypeError(msg)
+    for i, array in enumerate(arrays):
+        yield Block(f"block {i + 1}", partial(columns_of, array))
 
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:
     """Return the rows of a block, whole pieces unless the user says how many."""
     if rows is None:
         return max(1, CELLS // n_columns // piece) * piece
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        msg = f"rows={rows!r}; expected an integer of at least 1, or None."
-        raise ValueError(msg)
-    return rows
+    return check_integer(rows, "rows")
 
 
 def _slice_of(array: Any, a: int, b: int) -> Callable:

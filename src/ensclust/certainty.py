@@ -11,11 +11,10 @@ from ensclust import _html
 from ensclust._validation import check_labelling, check_weights, import_optional
 from ensclust.agreement import Agreement, agreement
 from ensclust.cohesion import Histograms, cluster_consensus, item_consensus
+from ensclust.ensemble import Ensemble, as_ensemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from ensclust.ensemble import Ensemble
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +99,7 @@ class Certainty:
 
         Parameters
         ----------
-        ensemble : Ensemble
+        ensemble : Ensemble, array-like, DataFrame or path
             The base clusterings.
         labels : array-like of shape (N,)
             A consensus, or any other clustering: 0, 1, ..., negative for none.
@@ -116,7 +115,10 @@ class Certainty:
         Certainty
             Time N M + F M k for F distinct label rows; memory some 200 N bytes.
         """
+        ensemble = as_ensemble(ensemble)
         labels = check_labelling(labels, ensemble.n_objects)
+        if names is not None:
+            names = _check_names(names, ensemble.n_clusterings)
         if weights is not None:
             weights = check_weights(weights, ensemble.n_clusterings)
         histograms = Histograms.of(ensemble, labels)
@@ -252,10 +254,24 @@ class Certainty:
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the share of each object's own cluster, NaN without one."""
+    shape, k = np.shape(memberships), int(labels.max(initial=-1)) + 1
+    if len(shape) != 2 or shape[0] != len(labels) or shape[1] < k:
+        msg = (
+            f"memberships has shape {shape}; expected ({len(labels)}, {k}), a row per "
+            "object and a column per cluster."
+        )
+        raise ValueError(msg)
     share = np.full(len(labels), np.nan)
     i = np.flatnonzero(labels >= 0)
     share[i] = memberships[i, labels[i]]
     return share
+
+
+def _check_names(names: Any, n_clusterings: int) -> list[str]:
+    if isinstance(names, str) or np.shape(names) != (n_clusterings,):
+        msg = f"names={names!r}; expected {n_clusterings}, one per base clustering."
+        raise ValueError(msg)
+    return list(names)
 
 
 def _plain(values: Any) -> list:

@@ -41,7 +41,12 @@ class Checkpoint:
                 "or a function."
             )
             raise ValueError(msg)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            msg = f"checkpoint={str(self.folder)!r} cannot be a directory: {why}."
+            raise OSError(msg) from error
 
     def load(self, stage: str) -> Any:
         """Return what a stage found, None if it is not there."""

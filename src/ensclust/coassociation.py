@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensclust import _kernels, _parallel
-from ensclust._validation import check_choice, check_square, check_weights, gibibytes
-from ensclust.ensemble import Fragments
+from ensclust._validation import (
+    check_choice,
+    check_decay,
+    check_integer,
+    check_square,
+    check_weights,
+    gibibytes,
+)
+from ensclust.ensemble import Ensemble, Fragments, as_ensemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from ensclust.ensemble import Ensemble
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
 _ROWS = 512  # rows that a thread lifts at a time
@@ -25,7 +31,7 @@ class CoAssociation:
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble, array-like, DataFrame or path
         The base clusterings.
     similarity : ndarray of shape (Nc, Nc) or None
         Symmetric similarity of base clusters. None is the identity: the share of
@@ -68,9 +74,9 @@ class CoAssociation:
         decay: float = 1.0,
         weights: npt.ArrayLike | None = None,
     ):
-        self.ensemble = ensemble
+        self.ensemble = ensemble = as_ensemble(ensemble)
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
-        self.decay = decay
+        self.decay = check_decay(decay)
         if similarity is not None:
             similarity = check_square(similarity, "similarity")
             if len(similarity) != ensemble.n_base_clusters:
@@ -158,8 +164,8 @@ class CoAssociation:
     def row(self, i: int) -> np.ndarray:
         """Return the similarity of object ``i`` to all objects, (N,) float64."""
         n = self.ensemble.n_objects
-        if not -n <= i < n:
-            msg = f"object {i} does not exist; the ensemble has objects 0 to {n - 1}."
+        if not isinstance(i, Integral) or not -n <= i < n:
+            msg = f"object {i!r} does not exist; the ensemble has objects 0 to {n - 1}."
             raise IndexError(msg)
         leaves = self.leaves
         f = leaves.inverse[i]
@@ -184,6 +190,7 @@ class CoAssociation:
         """
         n = self.ensemble.n_objects
         needed = 8 * n * n
+        max_memory = check_integer(max_memory, "max_memory")
         if needed > max_memory:
             msg = (
                 f"a dense co-association of {n:,} objects needs {gibibytes(needed)}; "

@@ -69,10 +69,10 @@ def consensus(
     if is_stream(labels):
         from ensclust import distributed  # noqa: PLC0415  needs no Dask, but is rare
 
-        model = make(method, **own, **params)
+        model = make(method, own, **params)
         return distributed.consensus(labels, ks, model, checkpoint, several=several)
     if checkpoint is not None:
         params["checkpoint"] = checkpoint
-    model = make(method, **own, **params)
+    model = make(method, own, **params)
     columns = model._fit_all(Ensemble(labels, noise=noise), ks)
     return np.column_stack(columns) if several else columns[0]

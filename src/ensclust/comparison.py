@@ -9,12 +9,16 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ensclust import _html
 from ensclust._methods import METHODS
 from ensclust._progress import tell
-from ensclust._validation import check_choice, warn
+from ensclust._validation import (
+    check_choices,
+    check_n_clusters,
+    check_random_state,
+    warn,
+)
 from ensclust.agreement import pairwise_nmi
 from ensclust.combination import consensus
 from ensclust.ensemble import Ensemble
@@ -119,14 +123,17 @@ def compare(
            [1., 1.]])
     """
     ensemble = Ensemble(labels)
-    names = [check_choice(m, "method", tuple(METHODS)) for m in methods or METHODS]
+    check_n_clusters(n_clusters, ensemble.n_objects)
+    names = list(METHODS)
+    if methods is not None:
+        names = check_choices(methods, "methods", tuple(METHODS))
     if not isinstance(random_state, Integral):
         random_state = check_random_state(random_state).randint(2**31 - 1)
     settings: dict[str, Any] = {"random_state": int(random_state), "n_jobs": n_jobs}
     small = ensemble.take(np.flatnonzero(~ensemble.absent())[:_SMALL])
     results: dict[str, np.ndarray] = {}
     seconds: dict[str, float] = {}
-    for name in dict.fromkeys(names):
+    for name in names:
         try:
             _compile(small, name, settings)
         except ImportError as error:

@@ -43,9 +43,10 @@ class Dendrogram:
         heights: np.ndarray,
         leaf_heights: np.ndarray | None = None,
     ):
-        self.leaf_of_object = leaf_of_object
-        self.merges = merges
-        self.heights = heights
+        self.leaf_of_object = np.asarray(leaf_of_object)
+        self.merges = np.asarray(merges)
+        self.heights = np.asarray(heights)
+        _check_tree(self.leaf_of_object, self.merges, self.heights)
         self.leaf_heights = (
             np.zeros(self.n_leaves) if leaf_heights is None else (leaf_heights)
         )
@@ -233,3 +234,27 @@ class Dendrogram:
             rows,
             f"longest lifetime: {self.lifetime():,} clusters",
         )
+
+
+def _check_tree(leaf_of_object, merges, heights) -> None:
+    """Raise unless merges join nodes that exist, each once, and objects are leaves."""
+    if merges.ndim != 2 or merges.shape[1] != 2 or merges.dtype.kind not in "iu":
+        msg = f"merges has shape {merges.shape}; expected (L - 1, 2) integers."
+        raise ValueError(msg)
+    n = len(merges) + 1
+    newest = np.arange(n, 2 * n - 1)[:, None]
+    is_made = (merges >= 0) & (merges < newest)
+    if not is_made.all() or len(np.unique(merges)) < merges.size:
+        msg = (
+            f"merges must join each of the {n} leaves and of the nodes they make once, "
+            "after it is made."
+        )
+        raise ValueError(msg)
+    if heights.shape != (n - 1,):
+        msg = f"heights has shape {heights.shape}; expected ({n - 1},), one per merge."
+        raise ValueError(msg)
+    leaves = leaf_of_object
+    is_vector = leaves.ndim == 1 and len(leaves) and leaves.dtype.kind in "iu"
+    if not is_vector or leaves.min() < 0 or leaves.max() >= n:
+        msg = f"leaf_of_object must hold a leaf, 0 to {n - 1}, for each object."
+        raise ValueError(msg)

@@ -11,13 +11,22 @@ import numpy as np
 
 from ensclust import _html, _kernels, _parallel
 from ensclust._encoding import (
+    as_sequence,
+    as_vector,
+    comparable,
     encode_column,
     label_columns,
     look_up,
     noise_of,
     pieces,
 )
-from ensclust._validation import bad_label_shape, check_noise, late_noise, mixed_labels
+from ensclust._validation import (
+    bad_label_shape,
+    check_noise,
+    late_noise,
+    naming_index,
+    no_clusterings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +122,9 @@ class Ensemble:
         Ensemble(n_objects=3, n_clusterings=3, n_base_clusters=6)
         """
         check_noise(noise)
-        vectors = [_as_sequence(vector) for vector in clusterings]
+        if not hasattr(clusterings, "__iter__"):
+            raise no_clusterings(clusterings)
+        vectors = [as_sequence(vector) for vector in clusterings]
         lengths = [len(vector) for vector in vectors]
         for m, length in enumerate(lengths):
             if length != lengths[0]:
@@ -126,7 +137,7 @@ class Ensemble:
         if not vectors or not lengths[0]:
             raise bad_label_shape((lengths[0] if vectors else 0, len(vectors)))
         ensemble = cls.__new__(cls)
-        ensemble._adopt(*_encode([_vector(vector) for vector in vectors], noise))
+        ensemble._adopt(*_encode([as_vector(vector) for vector in vectors], noise))
         return ensemble
 
     def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
@@ -195,13 +206,16 @@ class Ensemble:
 
         Categories stay as they are, so cluster numbers keep their meaning.
         """
+        with naming_index("rows", rows, self.n_objects):
+            columns = np.ascontiguousarray(self.columns[:, rows])
         ensemble = Ensemble.__new__(Ensemble)
-        ensemble._adopt(np.ascontiguousarray(self.columns[:, rows]), self.categories)
+        ensemble._adopt(columns, self.categories)
         return ensemble
 
     def select(self, clusterings: np.ndarray) -> Ensemble:
         """Return the ensemble of the given clusterings (a mask or indices)."""
-        numbers = np.arange(self.n_clusterings)[clusterings]
+        with naming_index("clusterings", clusterings, self.n_clusterings):
+            numbers = np.arange(self.n_clusterings)[clusterings]
         ensemble = Ensemble.__new__(Ensemble)
         categories = [self.categories[m] for m in numbers]
         ensemble._adopt(self.columns[numbers], categories)
@@ -223,10 +237,9 @@ class Ensemble:
             )
             raise ValueError(msg)
         codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
-        for m, (column, known) in enumerate(zip(columns, self.categories, strict=True)):
-            code, values = encode_column(column, m, noise_of(known))
-            if len(values) and len(known) and values.dtype.kind != known.dtype.kind:
-                raise mixed_labels(m, known[0].item(), values[0].item())
+        for m, (column, own) in enumerate(zip(columns, self.categories, strict=True)):
+            code, new = encode_column(column, m, noise_of(own))
+            values, known = comparable(new, own, m)
             place = np.searchsorted(known, values)
             found = place < len(known)
             found[found] = known[place[found]] == values[found]
@@ -330,33 +343,9 @@ class Ensemble:
         )
 
 
-def _as_sequence(vector: Any) -> Any:
-    """Return what has a length, or raise where one label stands for a clustering."""
-    if np.isscalar(vector) or getattr(vector, "ndim", 1) == 0:
-        msg = (
-            f"clusterings holds {vector!r} where one label per object belongs. Give a "
-            "list of label vectors, [labels, ...]."
-        )
-        raise ValueError(msg)
-    return vector if hasattr(vector, "__array__") else list(vector)
-
-
-def _vector(vector: Any) -> np.ndarray:
-    """Return one label vector as a 1-D array, without turning numbers into text."""
-    array = np.asarray(vector) if hasattr(vector, "__array__") else _object(vector)
-    if array.ndim != 1:
-        msg = (
-            f"a clustering has shape {array.shape}; expected one label per object. "
-            "For an (N, M) table of labels use Ensemble(labels)."
-        )
-        raise ValueError(msg)
-    return array
-
-
-def _object(values: list) -> np.ndarray:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+def as_ensemble(labels: Any) -> Ensemble:
+    """Return an ensemble as it is, with all that it keeps; anything else as one."""
+    return labels if isinstance(labels, Ensemble) else Ensemble(labels)
 
 
 def _encode(

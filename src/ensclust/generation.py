@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from typing import Any
@@ -11,7 +12,6 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +19,13 @@ from ensclust import _parallel
 from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
 from ensclust._base_k import draw_base_k
 from ensclust._progress import tell
-from ensclust._validation import check_choice, check_noise, check_positive, check_share
+from ensclust._validation import (
+    check_choice,
+    check_integer,
+    check_noise,
+    check_random_state,
+    check_share,
+)
 from ensclust.blocks import is_stream
 from ensclust.ensemble import Ensemble
 
@@ -220,7 +226,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             return block_generation.fit(self, X)
         X = validate_features(self, X)
         check_noise(self.noise)
-        n_clusterings = check_positive(self.n_clusterings, "n_clusterings")
+        n_clusterings = check_integer(self.n_clusterings, "n_clusterings")
         diversity = self._diversity(*X.shape)
         if X.shape[0] >= block_generation.MANY and self._is_joint(X, diversity):
             return block_generation.fit_array(self, X)
@@ -295,7 +301,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         columns = check_share(self.max_features, "max_features", n_features, "features")
         directions = self.projection
         if directions is not None:
-            directions = check_positive(directions, "projection")
+            directions = check_integer(directions, "projection")
         return Diversity(rows, columns, directions)
 
     def _is_joint(self, X, diversity: Diversity) -> bool:
@@ -326,8 +332,11 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def _prototype(self, base: Any):
         if isinstance(base, str) and base == "kmeans":
             check_choice(self.algorithm, "algorithm", ("lloyd", "minibatch"))
-            max_iter = check_positive(self.max_iter, "max_iter")
+            max_iter = check_integer(self.max_iter, "max_iter")
             return KMeans(self.init, max_iter, self.algorithm)
+        if isinstance(base, type) and hasattr(base, "fit_predict"):
+            msg = f"base={base!r} is a class. Give an object of it, {base.__name__}()."
+            raise TypeError(msg)
         if isinstance(base, str) or not hasattr(base, "fit_predict"):
             msg = (
                 f'base={base!r} is not known. Use "kmeans", "precomputed" (in an '
@@ -357,5 +366,18 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
 def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
     """Return ``X`` as a float array or CSR matrix that fits the estimator."""
-    dtype = [np.float64, np.float32]
-    return validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
+    if isinstance(X, str | os.PathLike | Ensemble):
+        what = f"the path {os.fspath(X)!r}" if not isinstance(X, Ensemble) else repr(X)
+        msg = (
+            f"X is {what}; expected numbers. Read features with ensclust.io."
+            'read_features(path).values, or say base="precomputed" for labels.'
+        )
+        raise TypeError(msg)
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    try:
+        return validate_data(estimator, X, **options, reset=reset)
+    except ValueError as error:
+        if "X" in str(error):
+            raise
+        msg = f"X is no table of numbers: {error}"
+        raise ValueError(msg) from error

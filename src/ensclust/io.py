@@ -7,6 +7,7 @@ that comes out. Files are written beside their destination and moved there when 
 from __future__ import annotations
 
 import csv
+import numbers
 import os
 import sys
 from contextlib import closing
@@ -24,7 +25,7 @@ from ensclust._delimited import STDIN, counts_columns, is_header, read_records
 from ensclust._progress import tell
 from ensclust._replace import check_writable, refuse_input, replacing
 from ensclust._sources import choose_columns
-from ensclust._validation import import_optional, warn
+from ensclust._validation import check_path, import_optional, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,6 +170,7 @@ def check_output(
     path: str | os.PathLike, *, source: str | os.PathLike | None = None
 ) -> None:
     """Raise now what would stop :func:`write_labels` from writing to ``path`` later."""
+    check_path(path)
     given, path = os.fspath(path), Path(path)
     if given == "-":
         return
@@ -207,16 +209,8 @@ def write_labels(
         the labels as categories in obs; -1 is a missing value there.
     """
     check_output(path, source=source)
-    width = labels.reshape(len(labels), -1).shape[1]
-    if len(names) != width or (ids is not None and len(ids) != len(labels)):
-        msg = (
-            f"labels has shape {labels.shape}; names has {len(names)} entries, ids "
-            f"{'none' if ids is None else len(ids)}. Give a name per column, an id per "
-            "row."
-        )
-        raise ValueError(msg)
-    objects = list(range(len(labels)) if ids is None else ids)
-    columns = dict(zip(names, labels.reshape(len(labels), -1).T, strict=True))
+    labels = np.asarray(labels)
+    objects, columns = _columns_to_write(labels, names, ids)
     if str(path) == "-":
         _write_rows(sys.stdout, ",", objects, columns)
         return
@@ -240,8 +234,45 @@ def write_labels(
             text.detach()
 
 
+def _columns_to_write(labels: np.ndarray, names: Any, ids: Any) -> tuple[list, dict]:
+    """Return the ids and the columns by name, or raise where they do not fit."""
+    if labels.ndim not in (1, 2) or not labels.size or labels.dtype.kind not in "iu":
+        msg = (
+            f"labels has shape {labels.shape} and type {labels.dtype}; expected "
+            "integers, a row per object and a column per clustering."
+        )
+        raise ValueError(msg)
+    table = labels.reshape(len(labels), -1)
+    sizes = tuple(None if given is None else np.shape(given) for given in (names, ids))
+    if sizes[0] != table.shape[1:] or sizes[1] not in (None, table.shape[:1]):
+        msg = (
+            f"labels has shape {labels.shape}, names {sizes[0]}, ids {sizes[1]}. Give "
+            "a name per column, an id per row."
+        )
+        raise ValueError(msg)
+    reserved = {"object", "file", "allow_pickle"}  # ids, and words of NumPy
+    for name in names:
+        if not isinstance(name, str) or name in reserved or list(names).count(name) > 1:
+            msg = f"names holds {name!r}. Give texts that differ, and not {reserved}."
+            raise ValueError(msg)
+    columns = dict(zip(names, table.T, strict=True))
+    return list(range(len(table))) if ids is None else _plain(list(ids)), columns
+
+
+def _plain(ids: list) -> list:
+    """Return ids of one kind, which every format can hold: else as text."""
+    for kind in (str, numbers.Integral, numbers.Real):
+        if all(isinstance(one, kind) for one in ids):
+            return ids
+    return ["" if one is None else str(one) for one in ids]
+
+
 def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Table:
     """Read any format; ``kind`` turns cells into numbers."""
+    check_path(path)
+    if header not in (None, True, False):
+        msg = f"header={header!r}; expected True, False or None."
+        raise ValueError(msg)
     path = STDIN if str(path) == "-" else Path(path)
     suffix = _suffix(path)
     if path != STDIN:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ensclust import block_generation
-from ensclust._replace import beside, check_writable, refuse_input
+from ensclust._replace import beside, check_writable, refuse_input, reserve, writing
 from ensclust._sources import HEADER
-from ensclust._validation import import_optional
+from ensclust._validation import check_path, import_optional
 from ensclust.ballots import Solved
 from ensclust.blocks import Blocks
 from ensclust.passes import call, engine_of, numbered
@@ -113,6 +113,7 @@ class LabelStream:
         list of ndarray
             For each number of clusters the number of objects of every cluster.
         """
+        check_path(path)
         path = Path(path)
         suffix = path.suffix.lower()
         check_output(path, self._blocks.path)
@@ -121,7 +122,7 @@ class LabelStream:
             work = partial(
                 _label_and_put,
                 work=self.work,
-                put=put,
+                put=partial(_put, path, put),
                 starts=self._starts,
                 n_clusters=self.n_clusters,
             )
@@ -132,6 +133,7 @@ class LabelStream:
         """Return what puts labels into a new file, and what fills chunks of one."""
         if suffix == ".npy":
             np.lib.format.open_memmap(part, "w+", self.dtype, self.shape)
+            reserve(part)
             return partial(_put_npy, part), None
         if suffix == ".parquet":
             import_optional("pyarrow.parquet", "writing Parquet", "parquet")
@@ -171,6 +173,11 @@ def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _W
         for column, k in zip(labels.reshape(len(labels), -1).T, n_clusters, strict=True)
     ]
     return _Written(sizes, rest or [])
+
+
+def _put(path: Path, put: Callable, *block: Any) -> list | None:
+    with writing(path):  # or the error would name the block that is read
+        return put(*block)
 
 
 def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:

@@ -16,9 +16,10 @@ import numpy as np
 
 from ensclust import _kernels
 from ensclust._progress import tell
-from ensclust._validation import check_choice, gibibytes
+from ensclust._replace import check_writable
+from ensclust._validation import check_choice, check_integer, gibibytes
 from ensclust.coarsening import Coarsening, warn_of_hours
-from ensclust.coassociation import DEFAULT_MEMORY
+from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust.dendrogram import Dendrogram
 from ensclust.engines import LINKAGES, LabelSpace, Square
 from ensclust.journal import Journal, held_interrupts
@@ -26,7 +27,6 @@ from ensclust.journal import Journal, held_interrupts
 if TYPE_CHECKING:
     import os
 
-    from ensclust.coassociation import CoAssociation
     from ensclust.engines import Engine
 
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
@@ -83,7 +83,7 @@ def link(
     float32, in the same space) and 64-bit sums of such in label space; the heights
     agree to 1e-6.
     """
-    check_choice(linkage, "linkage", LINKAGES)
+    _check(coassociation, linkage, max_memory, max_regions, checkpoint)
     n_leaves = len(coassociation.leaves.counts)
     if max_regions is not None and max_regions < n_leaves:
         return _link_regions(coassociation, linkage, max_regions, max_memory, n_jobs)
@@ -110,6 +110,22 @@ def link(
         raise MemoryError(msg)
     merged, similarity = _agglomerate(engine, n_leaves, journal)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
+
+
+def _check(coassociation, linkage, max_memory, max_regions, checkpoint) -> None:
+    """Raise for what linkage cannot begin with; also for a file it may never write."""
+    if not isinstance(coassociation, CoAssociation):
+        msg = (
+            f"coassociation is of type {type(coassociation).__name__}; expected "
+            "ensclust.CoAssociation(ensemble)."
+        )
+        raise TypeError(msg)
+    check_choice(linkage, "linkage", LINKAGES)
+    check_integer(max_memory, "max_memory", 0)
+    if max_regions is not None:
+        check_integer(max_regions, "max_regions")
+    if checkpoint is not None:
+        check_writable(checkpoint)
 
 
 def _link_regions(

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ensclust._validation import check_classes, check_same_length, check_weights
 from ensclust.agreement import agreement
+from ensclust.ensemble import as_ensemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,6 +28,7 @@ def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     from sklearn.metrics import normalized_mutual_info_score  # noqa: PLC0415
 
+    a, b = _pair(a, b)
     return float(normalized_mutual_info_score(a, b, average_method="geometric"))
 
 
@@ -39,7 +42,14 @@ def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
 
-    return float(adjusted_rand_score(a, b))
+    return float(adjusted_rand_score(*_pair(a, b)))
+
+
+def _pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return two clusterings of the same objects, or raise."""
+    one, other = check_classes(a, "a"), check_classes(b, "b")
+    check_same_length(one, other)
+    return one, other
 
 
 def mean_nmi(
@@ -58,5 +68,8 @@ def mean_nmi(
     >>> round(mean_nmi(ensemble, np.array([0, 0, 1, 1])), 4)
     0.9082
     """
+    ensemble = as_ensemble(ensemble)
+    if weights is not None:
+        weights = check_weights(weights, ensemble.n_clusterings)
     scores = np.nan_to_num(agreement(ensemble, labels).nmi)
     return float(np.average(scores, weights=weights))

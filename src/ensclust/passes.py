@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensclust._progress import tell
+from ensclust._replace import NotWrittenError
 from ensclust.blocks import Block, Blocks, columns_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _naming(name: str) -> Iterator[None]:
     """Let errors say which block it was."""
     try:
         yield
-    except TooManyRowsError:
+    except (TooManyRowsError, NotWrittenError):
         raise
     except (ValueError, TypeError, OSError, MemoryError) as error:
         kind = type(error) if type(error) in (TypeError, MemoryError) else ValueError

@@ -90,14 +90,17 @@ def consensus(
     ['0', '0', '1', '1']
     """
     _check_request(adata, keys, resolutions, is_copy=copy)
+    if not isinstance(key_added, str):
+        msg = f"key_added={key_added!r}; expected the name of the new column, a text."
+        raise TypeError(msg)
     keys, resolutions = list(keys or []), list(resolutions or [])
     runs = _leiden_runs(adata, resolutions, key_added, neighbors_key, random_state)
     names = [*keys, *runs]
     noise = params.pop("noise", "missing")
     model = make(
         method,
+        {"base": "precomputed"},
         n_clusters=n_clusters,
-        base="precomputed",
         random_state=random_state,
         **params,
     ).fit(_ensemble(adata, keys, runs, noise))
@@ -121,8 +124,9 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
         msg = f"resolutions={resolutions!r} is no list. Use [{resolutions!r}, ...]."
         raise ValueError(msg)
     known = list(adata.obs.columns)
-    if isinstance(keys, str):
-        msg = f"keys={keys!r} is one name. Give a list of columns, [{keys!r}, ...]."
+    if keys is not None and np.ndim(keys) != 1:
+        kind = "one name" if isinstance(keys, str) else "no list"
+        msg = f"keys={keys!r} is {kind}. Give a list of columns, [{keys!r}, ...]."
         raise ValueError(msg)
     if not keys and not resolutions:
         msg = (

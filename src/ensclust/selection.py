@@ -8,11 +8,15 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ensclust import _html
 from ensclust import criteria as criteria_
-from ensclust._validation import check_choice, check_n_clusters, import_optional
+from ensclust._validation import (
+    check_choices,
+    check_n_clusters,
+    check_random_state,
+    import_optional,
+)
 from ensclust.base import fewer_clusters_are_fine
 from ensclust.criteria import CRITERIA, suggest
 from ensclust.ensemble import Ensemble
@@ -233,7 +237,7 @@ def select_k(
         else _check_range(k_range, sample.n_objects)
     )
     seed = rng.randint(2**31 - 1)
-    model = make(method, base="precomputed", random_state=seed, **params)
+    model = make(method, {"base": "precomputed"}, random_state=seed, **params)
     scores = _scores(model, sample, ks, names)
     suggested = {name: suggest(name, ks, values) for name, values in scores.items()}
     return KSelection(
@@ -309,13 +313,8 @@ def _relative_growth(area: Sequence[float]) -> list[float]:
 def _check_criteria(names: Sequence[str] | None) -> list[str]:
     if names is None:
         return list(CRITERIA)
-    names = [names] if isinstance(names, str) else list(names)
-    if not names:
-        msg = f"criteria={names!r} is empty. Use any of {', '.join(CRITERIA)}."
-        raise ValueError(msg)
-    for name in names:
-        check_choice(name, "criteria", tuple(CRITERIA))
-    return list(dict.fromkeys(names))
+    some = [names] if isinstance(names, str) else names
+    return check_choices(some, "criteria", tuple(CRITERIA))
 
 
 def _check_range(k_range: Any, n_objects: int) -> list[int]:

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
-from ensclust import _kernels
-from ensclust._validation import check_square, check_steps
+from ensclust import _kernels, _validation
+from ensclust.ensemble import Ensemble, as_ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
-
-    from ensclust.ensemble import Ensemble
 
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
@@ -54,6 +52,7 @@ def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
            [0.5  , 0.   , 1.   , 0.   ],
            [0.333, 0.5  , 0.   , 1.   ]])
     """
+    ensemble = as_ensemble(ensemble)
     overlap = ensemble.intersections(n_jobs=n_jobs)
     union = np.add.outer(ensemble.sizes, ensemble.sizes)
     union -= overlap
@@ -121,7 +120,7 @@ def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]
     [0.0, 0.0]
     """
     W = _off_diagonal(W)
-    steps = [check_steps(length) for length in steps]
+    steps = _validation.check_lengths(steps)
     degree = W.sum(axis=1)
     linked = degree > 0
     if not linked.all():
@@ -158,8 +157,7 @@ def trajectories(W: npt.ArrayLike, steps: int) -> np.ndarray:
     array([[0., 1., 1., 0.],
            [1., 0., 0., 1.]])
     """
-    W = _off_diagonal(W)
-    steps = check_steps(steps)
+    W, steps = _off_diagonal(W), _validation.check_steps(steps)
     n = len(W)
     degree = W.sum(axis=1, keepdims=True)
     P = np.divide(W, degree, where=degree > 0, out=np.zeros_like(W))
@@ -207,12 +205,13 @@ def connected_triples(
            [0.6, 1. , 0.8],
            [0.6, 0.8, 1. ]])
     """
-    W = _off_diagonal(W)
+    W, decay = _off_diagonal(W), _validation.check_decay(decay)
     similarity = np.zeros_like(W)
-    ends = np.cumsum(cluster_counts)
+    counts = _validation.check_counts(cluster_counts, len(W))
+    ends = np.cumsum(counts)
     if weights is not None:
-        weights = np.repeat(weights, np.asarray(cluster_counts))
-    for start, end in zip(ends - cluster_counts, ends, strict=True):
+        weights = np.repeat(_validation.check_weights(weights, len(counts)), counts)
+    for start, end in zip(ends - counts, ends, strict=True):
         own = W[start:end]
         for a in range(end - start):
             least = np.minimum(own[a], own)
@@ -270,6 +269,8 @@ def simrank(
            [0.528, 0.032, 1.   , 0.144],
            [0.336, 0.528, 0.144, 1.   ]])
     """
+    ensemble, decay = as_ensemble(ensemble), _validation.check_decay(decay)
+    updates = _validation.check_integer(updates, "updates", 0)
     codes, count = ensemble.fragment_codes(), ensemble.fragments().counts
     share = 1 / np.maximum((codes < ensemble.cluster_counts).sum(axis=1), 1)
     Q = _overlap(ensemble, codes, count * share)
@@ -294,7 +295,7 @@ def _overlap(ensemble: Ensemble, codes: np.ndarray, weight: np.ndarray) -> np.nd
 
 
 def _off_diagonal(W: npt.ArrayLike) -> np.ndarray:
-    W = check_square(W, "W").copy()
+    W = _validation.check_square(W, "W").copy()
     np.fill_diagonal(W, 0)
     return W
 

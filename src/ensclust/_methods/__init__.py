@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ensclust._methods.best import BestConsensus
 from ensclust._methods.eac import EAC
@@ -48,18 +48,29 @@ def methods() -> list[str]:
     return list(METHODS)
 
 
-def make(method: str, **params) -> BaseConsensus:
-    """Return an unfitted estimator by the name of its method, or "best"."""
+def make(
+    method: str, settled: dict[str, Any] | None = None, /, **params
+) -> BaseConsensus:
+    """Return an unfitted estimator by the name of its method, or "best".
+
+    ``settled`` are parameters that the caller decides, which ``params`` may not.
+    """
     cls = _ESTIMATORS[check_choice(method, "method", tuple(_ESTIMATORS))]
     known = list(inspect.signature(cls).parameters)
-    for name in params:
+    for name, value in params.items():
+        if name in (settled or {}):
+            msg = (
+                f"{name}={value!r} cannot be given here, where clusterings are "
+                f"combined that exist. Use {cls.__name__}({name}=...).fit(X)."
+            )
+            raise TypeError(msg)
         if name not in known:
             msg = (
                 f"{method} has no parameter {name!r}. Its parameters are "
                 f"{', '.join(known)}.{_who_has(name)}"
             )
             raise TypeError(msg)
-    return cls(**params)
+    return cls(**(settled or {}), **params)
 
 
 def _who_has(parameter: str) -> str:

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ensclust._documentation import MethodInfo, document
-from ensclust._validation import check_choice
+from ensclust._validation import check_choices
 from ensclust.base import BaseConsensus, fewer_clusters_are_fine
 from ensclust.metrics import mean_nmi
 
@@ -153,15 +153,6 @@ class BestConsensus(BaseConsensus):
         if self.methods is None:
             n_distinct = len(ensemble.fragments().counts)
             return list(QUICK if n_distinct <= MANY_ROWS else LINEAR)
-        if isinstance(self.methods, str) or not len(self.methods):
-            msg = (
-                f"methods={self.methods!r} is no list of names. Use, for instance, "
-                f"{list(QUICK)}, or None."
-            )
-            raise ValueError(msg)
         from ensclust._methods import methods  # noqa: PLC0415  the table knows this too
 
-        known = tuple(methods())
-        return list(
-            dict.fromkeys(check_choice(name, "methods", known) for name in self.methods)
-        )
+        return check_choices(self.methods, "methods", tuple(methods()))

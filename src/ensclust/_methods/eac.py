@@ -93,10 +93,10 @@ class EAC(Agglomeration):
         ],
     }
 
-    def _check_k(self, n_clusters, n_samples: int) -> int | str:
+    def _check_k(self, n_clusters, n_samples: int, n_columns: int = 0) -> int | str:
         if isinstance(n_clusters, str) and n_clusters == "lifetime":
             return n_clusters
-        return super()._check_k(n_clusters, n_samples)
+        return super()._check_k(n_clusters, n_samples, n_columns)
 
     def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
         return CoAssociation(ensemble, weights=self._weights)

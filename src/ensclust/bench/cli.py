@@ -68,9 +68,14 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     all (the default). Results, tables and figures go to the directory --out; a run that
     was interrupted goes on when it is started again.
     """
+    from ensclust._parallel import thread_count
+    from ensclust._validation import check_choice
     from ensclust.bench import protocol, report
     from ensclust.bench.store import Store
+    from ensclust.datasets._load import data_directory
 
+    for name in standardize:
+        check_choice(name, "--standardize", protocol.DATASETS)
     chosen = EXPERIMENTS if not what or "all" in what else tuple(dict.fromkeys(what))
     rules = {"init": init, "standardized": standardize}
     if seed is not None:
@@ -78,6 +83,8 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     store = Store(out, protocol.Protocol(**rules), data_home)
     selection = _selection(chosen, names, methods, runs, quick=quick)
     selection = replace(selection, is_swept=not true_k)
+    data_directory(data_home)
+    thread_count(n_jobs)
     store.open()
     words = "all" if chosen == EXPERIMENTS else " ".join(chosen)
     command = f"ensclust reproduce {words} --runs {selection.runs}"

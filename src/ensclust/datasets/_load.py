@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ensclust import _html
+from ensclust._validation import check_path
 from ensclust.datasets import _openml
 from ensclust.datasets._registry import info
 from ensclust.datasets._verify import verify
@@ -147,7 +148,7 @@ def load(
     ((178, 13), 3)
     """
     entry = info(name)
-    found = _find(entry, _directory(data_home), download=download)
+    found = _find(entry, data_directory(data_home), download=download)
     X, y, checksum = verify(
         found.X, found.y, entry=entry, origin=found.origin, remedy=found.remedy
     )
@@ -173,10 +174,12 @@ class _Found(NamedTuple):
     remedy: str
 
 
-def _directory(data_home: str | os.PathLike[str] | None) -> Path | None:
+def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
+    """Return the user's directory of datasets, None if there is none, or raise."""
     given = os.environ.get(DATA_VARIABLE) if data_home is None else data_home
     if not given:
         return None
+    check_path(given)
     directory = Path(given).expanduser()
     if not directory.is_dir():
         argument = DATA_VARIABLE if data_home is None else "data_home"

@@ -79,6 +79,8 @@ class ClusterGraphDisplay:
         self.similarity = check_square(similarity, "similarity")
         self.sizes = np.asarray(sizes)
         self.meta_labels = np.asarray(meta_labels)
+        for name in ("sizes", "meta_labels"):
+            _check_nodes(getattr(self, name), name, len(self.similarity))
         n_shown = _style.check_limit(max_nodes, "max_nodes", 3000)
         largest = np.argsort(-self.sizes, kind="stable")[:n_shown]
         self.nodes = np.sort(largest[self.sizes[largest] > 0])
@@ -222,6 +224,15 @@ class ClusterGraphDisplay:
         if n_meta:
             text += f" in {n_meta} meta-cluster{'s' * (n_meta > 1)}"
         return text + (f", the {n_shown:,} largest shown" if n_shown < n else "")
+
+
+def _check_nodes(values: np.ndarray, name: str, n_nodes: int) -> None:
+    if values.shape != (n_nodes,) or values.dtype.kind not in "iu":
+        msg = (
+            f"{name} has shape {values.shape} and type {values.dtype}; expected an "
+            f"integer for each of the {n_nodes} nodes of similarity."
+        )
+        raise ValueError(msg)
 
 
 def _strongest(similarity: np.ndarray, meta: np.ndarray) -> np.ndarray:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust._methods import METHODS, make
 from ensclust._methods._families import Agglomeration
 from ensclust._validation import check_choice, check_n_clusters
+from ensclust.dendrogram import Dendrogram
 from ensclust.ensemble import Ensemble
 from ensclust.plotting import _style
-
-if TYPE_CHECKING:
-    from ensclust.dendrogram import Dendrogram
 
 MAX_LEAVES = 50
 
@@ -155,6 +153,7 @@ class DendrogramDisplay:
         max_leaves, ax, **kwargs
             As in :meth:`from_estimator`.
         """
+        _style.check_kind(dendrogram, "dendrogram", Dendrogram)
         n = dendrogram.n_objects
         least = 1 if n_clusters is None else check_n_clusters(n_clusters, n)
         n_groups = max(_style.check_limit(max_leaves, "max_leaves", 1000), least)

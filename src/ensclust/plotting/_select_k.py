@@ -9,12 +9,10 @@ import numpy as np
 from ensclust._validation import import_optional
 from ensclust.criteria import CRITERIA
 from ensclust.plotting import _style
-from ensclust.selection import select_k
+from ensclust.selection import KSelection, select_k
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from ensclust.selection import KSelection
 
 
 class SelectKDisplay:
@@ -50,6 +48,7 @@ class SelectKDisplay:
     """
 
     def __init__(self, selection: KSelection):
+        _style.check_kind(selection, "selection", KSelection)
         self.selection = selection
 
     @classmethod

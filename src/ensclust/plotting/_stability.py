@@ -52,6 +52,7 @@ class StabilityDisplay:
     """
 
     def __init__(self, certainty: Certainty):
+        _style.check_kind(certainty, "certainty", Certainty)
         _style.check_any(certainty.labels >= 0)
         self.certainty = certainty
         surest = np.argsort(-certainty.cluster_consensus, kind="stable")

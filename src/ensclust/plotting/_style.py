@@ -50,6 +50,13 @@ def check_consensus(estimator: Any) -> None:
     check_is_fitted(estimator, "labels_")
 
 
+def check_kind(value: Any, name: str, kind: type) -> None:
+    """Raise unless ``value`` is what is drawn."""
+    if not isinstance(value, kind):
+        msg = f"{name} is of type {type(value).__name__}; expected {kind.__name__}."
+        raise TypeError(msg)
+
+
 def check_any(is_clustered: np.ndarray) -> None:
     """Raise where no object has a cluster."""
     if not is_clustered.any():

@@ -39,7 +39,7 @@ def check_features(X: Any, n_objects: int) -> None:
         msg = f"X is the path {os.fspath(X)!r}. Read the file first. {rule}"
         raise TypeError(msg)
     shape = _shape(X)
-    if len(shape) != 2:
+    if len(shape) != 2 or not shape[1]:
         what = f"of shape {shape}" if shape else _kind(X)
         msg = f"X is {what}; expected ({n_objects:,}, n_features). {rule}"
         raise ValueError(msg)

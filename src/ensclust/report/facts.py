@@ -153,7 +153,11 @@ def _coded(
     """Return codes 0, 1, ... of the sorted values, -1 for none, and their names."""
     each = "label per object, in the order of the base clusterings"
     check_vector(values, what, n_objects, each)
-    coded = Ensemble.from_clusterings([values])
+    try:
+        coded = Ensemble.from_clusterings([values])
+    except (TypeError, ValueError) as error:
+        msg = f"{what} is no clustering: {error}"
+        raise ValueError(msg) from error
     found = coded.categories[0].tolist() if names is None else names
     if not 1 <= len(found) <= _MOST:
         msg = (

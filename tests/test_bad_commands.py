@@ -1,0 +1,178 @@
+"""Wrong command lines: one line on stderr, status 2, every file as it was."""
+
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ensclust.cli import main
+
+RUNS = "a,b,c\n0,0,x\n0,0,x\n1,1,y\n1,0,y\n1,1,y\n0,1,x\n"
+FILES = {
+    "runs.csv": RUNS,
+    "X.csv": "p,q\n" + "".join(f"{i % 7}.5,{i % 5}\n" for i in range(30)),
+    "found.csv": "object,cluster\n" + "".join(f"{i},{i % 2}\n" for i in range(6)),
+    "two.csv": "k2,k3\n" + "0,1\n" * 6,
+    "short.csv": "cluster\n0\n1\n",
+    "huge.csv": f"cluster\n0\n{2**62}\n0\n1\n1\n0\n",
+    "ragged.csv": "a,b\n1,2\n3\n",
+    "empty.csv": "",
+    "head.csv": "a,b\n",
+    "half.csv": "a,b\n1,1.5\n2,3\n",
+    "nan.csv": "p,q\n1,nan\n2,3\n",
+    "text.csv": "p,q\nfoo,2\nbar,3\nfoo,4\n",
+    "x.xyz": "1,2\n",
+    "bad.npy": "no array",
+    "bad.npz": "PK\x03\x04",
+    "bad.parquet": "PAR1....PAR1",
+    "bad.h5ad": "no table",
+    "old.csv": "old",
+    "old.html": "old",
+}
+
+# A command line, and words of its error.
+LINES = {
+    "cluster X.csv": "Missing option '-k'",
+    "cluster X.csv -k": "Option '-k' requires an argument",
+    "cluster X.csv -k 2.5": "'2.5' is not a positive integer",
+    "cluster X.csv -k 2,3": "'2,3' is not a positive integer",
+    "cluster X.csv -k 99 -o old.csv": "n_clusters=99 is larger than n_samples=30",
+    "cluster X.csv -k 2 -p steps=a": "'steps' parameter of ECPCSMC",
+    "cluster X.csv -k 2 -p steps": "'steps' is not of the form name=value",
+    "cluster X.csv -k 2 -p weights=1,2 -q -o old.csv": "weights is (2,) for 20",
+    "cluster X.csv -k 2 --n-clusterings a": "'a' is not a valid integer",
+    "cluster X.csv -k 2 --base-k 0": "'0' is not a positive integer or a pair",
+    "cluster X.csv -k 2 --base-k 1,2,3": "'1,2,3' is not a positive integer or",
+    "cluster X.csv -k 2 --base-k 9,2 -q": "base_k=(9, 2) has its lower end",
+    "cluster X.csv -k 2 --base-k 99 -q": "base_k=99 asks for 99 to 99 clusters",
+    "cluster X.csv -k 2 --seed 99999999999": "99999999999 is not in the range",
+    "cluster X.csv -k 2 --n-jobs 0 -q": "n_jobs=0 has no meaning",
+    "cluster X.csv -k 2 --n-jobs a": "'a' is not a valid integer",
+    "cluster X.csv -k 2 --columns z": "X.csv has no column 'z'",
+    "cluster X.csv -k 2 --columns ''": "X.csv has no columns to use",
+    "cluster X.csv -k 2 --id-column z": "X.csv has no column 'z'",
+    "cluster X.csv -k 2 -o old.xyz": "old.xyz ends in '.xyz'",
+    "cluster X.csv -k 2 -o dir": "dir is a directory; the output must be",
+    "cluster X.csv -k 2 -o old.csv/x.csv": "there is no directory old.csv",
+    "cluster X.csv -k 2 -o o.h5ad": "would be a copy of an h5ad input",
+    "cluster X.csv -k 2 --report r.txt": "r.txt does not end in .html",
+    "cluster X.csv -k 2 --report no/r.html": "there is no directory no",
+    "cluster X.csv -k 2 --engine x": "'x' is not one of 'memory', 'blocks'",
+    "cluster X.csv -k 2 --engine blocks -o o.npy": "X.csv cannot be read in blocks",
+    "cluster X.npy -k 2 --engine blocks": "- cannot be written in blocks",
+    "cluster X.npy -k 2 --engine blocks -o o.csv": "o.csv cannot be written in blocks",
+    "cluster X.npy -k 2 --engine blocks -o X.npy": "X.npy is the input",
+    "cluster X.npy -k 99 -q --engine blocks -o o.npy": "n_clusters=99 is larger",
+    "cluster X.npy -k 2 --engine blocks -o o.npy -m x": "method='x' is not known",
+    "cluster X.npy -k 2 --engine blocks -o o.npy -p x=3": "no parameter 'x'",
+    "cluster X.npy -k 2 --scheduler threads": "--scheduler needs --engine dask",
+    "cluster X.npy -k 2 --engine dask --scheduler x -o o.npy": "--scheduler x is not",
+    "cluster bad.npy -k 2 --engine blocks -o o.npy": "bad.npy cannot be read as an",
+    "cluster bad.parquet -k 2 --engine blocks -o o.npy": "bad.parquet cannot be read",
+    "cluster dir -k 2 --engine blocks -o o.npy": "directory without .parquet files",
+    "cluster empty.csv -k 2": "empty.csv is empty",
+    "cluster head.csv -k 2": "head.csv has a header line (a, b) but no objects",
+    "cluster ragged.csv -k 2": "ragged.csv, line 3: found 1 field, expected 2",
+    "cluster nan.csv -k 2": "nan.csv, line 2, column 'q': 'nan' is not a finite",
+    "cluster text.csv -k 2": "text.csv, line 2, column 'p': 'foo' is not a finite",
+    "cluster dir -k 2": "dir is a directory; expected a file",
+    "cluster x.xyz -k 2": "x.xyz ends in '.xyz'",
+    "cluster bad.npz -k 2": "bad.npz cannot be read as an array",
+    "cluster bad.h5ad -k 2": "bad.h5ad cannot be read as h5ad",
+    "cluster - -k 2": "<stdin> is empty",
+    "consensus runs.csv -k ,": "',' is not a positive integer",
+    "consensus runs.csv -k ''": "'' is not a positive integer",
+    "consensus runs.csv -k 2,2": "'2,2' names 2 more than once",
+    "consensus runs.csv -k 2,99 -q": "n_clusters=99 is larger than n_samples=6",
+    "consensus runs.csv -k 2 --noise x": "'x' is not one of 'missing', 'own-cl",
+    "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
+    "consensus runs.csv -k 2 --checkpoint c": "--checkpoint needs --engine blocks",
+    "consensus runs.npy -k 2 -q --checkpoint old.csv --engine blocks -o o.npy": (
+        "checkpoint='old.csv' cannot be a directory: File exists"
+    ),
+    "consensus runs.csv -k 2 -q -m eac -p max_memory=a": "'max_memory' parameter of",
+    "consensus runs.csv -k 2 -q -m eac -p checkpoint=no/x": "there is no directory no",
+    "consensus runs.csv -k 2 -q -p weights=0,0,0": "weights are all 0",
+    "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
+    "consensus runs.csv -k 2 -q -m best -p methods=x,y": "methods='x' is not known",
+    "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is no label",
+    "consensus runs.npy -k 2 --columns 7": "runs.npy has no column '7'",
+    "consensus runs.npy -k 9 -q --engine blocks -o o.npy": "n_clusters=9 is larger",
+    "consensus X.npy -k 2 -q --engine blocks -o o.npy": "X.npy, rows 1 to 30: labels[0",
+    "select-k runs.csv -k 5-2": "'5-2' is not a range",
+    "select-k runs.csv -k 2-99 -q": "n_clusters=7 is larger than n_samples=6",
+    "select-k runs.csv -k 2-99999999999": "names more than 10,000 numbers",
+    "select-k runs.csv -m x": "method='x' is not known",
+    "select-k half.csv": "half.csv, line 2, column 'b': '1.5' is no label",
+    "compare runs.csv": "Missing option '-k'",
+    "compare runs.csv -k 99 -q": "n_clusters=99 is larger than n_samples=6",
+    "compare runs.csv -k 2 -q --methods ''": "methods=[] is no list of names",
+    "compare runs.csv -k 2 -o dir": "dir is a directory",
+    "compare runs.csv -k 2 -o runs.csv": "runs.csv is the input",
+    "compare ragged.csv -k 2": "ragged.csv, line 3",
+    "certainty runs.csv": "Missing argument 'CONSENSUS'",
+    "certainty runs.csv none.csv": "none.csv does not exist",
+    "certainty runs.csv huge.csv": f"huge.csv: labels holds the number {2**62}",
+    "certainty runs.csv two.csv --cluster-column z": "two.csv has no column 'z'",
+    "report runs.csv found.csv -o r.txt": "r.txt does not end in .html",
+    "report runs.csv found.csv -o no/r.html": "there is no directory no",
+    "report runs.csv short.csv -o old.html": "short.csv has 2 rows for 6 objects",
+    "report runs.csv found.csv --truth short.csv -o old.html": "short.csv has 2 rows",
+    "report runs.csv found.csv --truth-column z": "Add --truth FILE",
+    "report runs.csv found.csv --data-columns z": "Add --data FILE",
+    "report runs.csv found.csv --data X.csv -o old.html": "X.csv has 30 rows for 6",
+    "report runs.csv found.csv --data nan.csv -o old.html": "nan.csv, line 2, column",
+    "info": "Missing argument 'FILE'",
+    "info dir": "dir is a directory",
+    "info ragged.csv": "ragged.csv, line 3",
+    "info bad.parquet": "bad.parquet cannot be read as Parquet",
+    "info half.csv --as labels": "half.csv, line 2, column 'b': '1.5' is no label",
+    "info text.csv --as features": "text.csv, line 2, column 'p': 'foo' is not",
+    "info runs.csv --as x": "'x' is not one of 'labels', 'features'",
+    "info runs.csv --columns z": "runs.csv has no column 'z'",
+    "methods x": "unexpected extra argument",
+    "datasets --x": "No such option",
+    "demo -o dir": "dir is a directory",
+    "demo -o -": "-o - is not possible here",
+    "reproduce x": "'x' is not one of 'table1'",
+    "reproduce --methods x": "--methods='x' is not known",
+    "reproduce --runs 0": "0 is not in the range",
+    "reproduce --out old.csv": "'old.csv' is a file",
+    "reproduce --init x": "'x' is not one of 'k-means++'",
+    "reproduce --standardize x --out o": "--standardize='x' is not known",
+    "reproduce table2 --quick --data-home no --out o": "data_home='no' is not a dir",
+    "reproduce table2 --quick --n-jobs 0 --out o": "n_jobs=0 has no meaning",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Make all input files once, for the lines must leave them as they are."""
+    path = tmp_path_factory.mktemp("commands")
+    for name, text in FILES.items():
+        (path / name).write_text(text)
+    (path / "dir").mkdir()
+    np.save(
+        path / "runs.npy", np.array([[0, 0], [0, 0], [1, 1], [1, 0], [1, 1], [0, 1]])
+    )
+    np.save(path / "X.npy", np.random.default_rng(0).random((30, 2)))
+    return path
+
+
+def contents(folder):
+    found = sorted(folder.rglob("*"))
+    return {path: path.read_bytes() if path.is_file() else None for path in found}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_line(folder, monkeypatch, line):
+    monkeypatch.chdir(folder)
+    before = contents(folder)
+    result = CliRunner().invoke(main, shlex.split(line))
+    assert isinstance(result.exception, SystemExit), result.exc_info
+    assert (result.exit_code, result.stdout) == (2, "")
+    (error,) = result.stderr.splitlines()
+    assert error.startswith("ensclust: error: ")
+    assert LINES[line] in error
+    assert contents(folder) == before

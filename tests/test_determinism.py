@@ -3,7 +3,7 @@
 Here: threads of BLAS and OpenMP, other kernels of BLAS, processes, interpreters,
 releases, and every method by every engine. Elsewhere: ``n_jobs`` in test_estimators,
 test_linkage, test_mcla, test_ptgp, test_onehot_kmeans and test_generation; sizes of
-blocks in test_blocks; Dask, its clusters and killed workers in test_distributed; the two
+blocks in test_blocks; Dask, its clusters and killed workers in test_distributed; both
 engines of linkage in test_linkage and test_golden; interrupted runs in test_checkpoint.
 """
 

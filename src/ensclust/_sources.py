@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ensclust._archives import read_arrays
 from ensclust._validation import import_optional
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _CELLS = 2**18  # numbers converted at a time
-# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
-# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
-HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
 
 
@@ -163,14 +158,9 @@ def whole_file(array: np.ndarray) -> Path | None:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
-        with HEADER:
-            loaded = np.load(path, allow_pickle=False, mmap_mode="r")
-        return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        reason = str(error)
-        if "pickle" in reason:  # what NumPy says of anything that it does not know
-            reason = "it is no NPY or NPZ file, or holds Python objects."
-        msg = f"{path} cannot be read as an array: {reason}"
+        return read_arrays(path)
+    except ValueError as error:
+        msg = f"{path} cannot be read as an array: {error}"
         raise ValueError(msg) from error
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ensclust._archives import HEADER
 from ensclust._replace import beside, check_writable, refuse_input
-from ensclust._sources import HEADER
 from ensclust._validation import import_optional
 from ensclust.passes import call, numbered
 

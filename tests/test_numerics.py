@@ -15,6 +15,7 @@ from ensclust._methods import METHODS, make
 from ensclust._methods._families import Agglomeration
 from ensclust.base import fewer_clusters_are_fine
 from ensclust.linkage import link
+from strategies import random_ensemble
 
 every_method = pytest.mark.parametrize("method", METHODS)
 GROUPS = np.repeat([0, 1, 2], [9, 7, 4])
@@ -156,6 +157,18 @@ def test_a_thousand_clusterings_give_labels(method):
     table = np.zeros((30, 1000), int)
     table[:, ::17] = np.random.default_rng(0).integers(0, 2, (30, 59))
     check_labels(method, table, 3)
+
+
+@pytest.mark.parametrize("method", ["ecpcs-hc", "ecpcs-mc"])
+def test_single_precision_above_4000_base_clusters_gives_the_same(method, monkeypatch):
+    ens = random_ensemble(200, 20, 6, 0)
+    expected = consensus(ens, 6, method, random_state=0)
+    monkeypatch.setattr(similarity, "_LARGE", 50)
+    W = similarity.jaccard(ens)
+    Z = similarity.propagate(W)
+    assert 0 < np.abs(Z - reference.propagate(W, 20)).max() < 1e-5
+    labels = consensus(ens, 6, method, random_state=0)
+    assert np.array_equal(labels, expected)
 
 
 @pytest.mark.parametrize("method", ["eac", "kcc", "ecc", "sec", "ptgp"])

@@ -320,7 +320,8 @@ def _grams(
         W, degree = W.astype(np.float32), degree.astype(np.float32)
     for length in steps:
         if spectrum is None:
-            yield _gram_by_doubling(W, degree, length)
+            gram = _gram_by_doubling(W, degree, length)  # float32: symmetric to 1e-6
+            yield (gram + gram.T) / 2 if gram.dtype == np.float32 else gram
         else:
             yield _gram_in_closed_form(length, spectrum)
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test lint docs bench bench-quick clean
+.PHONY: demo test lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
@@ -15,6 +15,10 @@ lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Asks a service for known weaknesses of the versions that CI installs: needs a network.
+audit: .venv/audit
+	$(BIN)/pip-audit --requirement .ci/constraints.txt --no-deps --disable-pip
 
 docs: .venv/docs
 	rm -rf $(SITE)

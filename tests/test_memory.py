@@ -1,9 +1,13 @@
-"""Peak memory of the linkage engines, above what the process needs anyway."""
+"""Memory: what the linkage engines take, and what is refused in advance."""
 
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from ensclust import Blocks, _memory, consensus
+from ensclust._methods import METHODS
 
 PROGRAM = """
 import resource, sys
@@ -41,3 +45,55 @@ def test_linkage_stays_within_its_bound(max_memory, per_leaf_squared):
     assert n_leaves == 4000
     # One matrix, no second copy; label space: a few numbers per leaf and thread.
     assert used <= per_leaf_squared * n_leaves**2 + 1000 * n_leaves + 2**24
+
+
+NEEDED = {"ecpcs-hc": 40, "ecpcs-mc": 40, "mcla": 32, "srs": 40, "wct": 32, "eac": 8}
+REMEDY = r"Use fewer or coarser base clusterings, or KCC"
+
+
+@pytest.fixture(scope="module")
+def many_clusters():
+    """Return 40 clusterings into 25: 1,000 base clusters."""
+    return np.random.default_rng(0).integers(0, 25, (200, 40))
+
+
+@pytest.mark.parametrize("method", NEEDED)
+@pytest.mark.parametrize("wrap", [np.asarray, Blocks], ids=["memory", "blocks"])
+def test_pairs_of_base_clusters_that_do_not_fit_are_refused_before_the_work(
+    method, wrap, many_clusters, monkeypatch
+):
+    monkeypatch.setattr(_memory, "available", lambda: 2**22)
+    monkeypatch.setattr(METHODS[method], "_prepare", None)
+    needed = f"{NEEDED[method] * 1000**2 / 2**30:.3g}"
+    name = METHODS[method].__name__
+    match = (
+        rf"{name} with 1,000 base clusters needs {needed} GiB of memory; 0.00391 GiB "
+        rf"are available\. {REMEDY}"
+    )
+    with pytest.raises(MemoryError, match=match):
+        consensus(wrap(many_clusters), 3, method, random_state=0)
+
+
+def test_microclusters_by_base_clusters_that_do_not_fit_are_refused(
+    many_clusters, monkeypatch
+):
+    monkeypatch.setattr(_memory, "available", lambda: 2**21)
+    match = rf"PTGP with 1,000 .* 0.00298 GiB .* 0.00195 GiB are available\. {REMEDY}"
+    with pytest.raises(MemoryError, match=match):
+        consensus(many_clusters, 3, "ptgp")
+
+
+@pytest.mark.parametrize("method", ["ecpcs-hc", "eac", "wct", "srs"])
+def test_a_matrix_of_rows_that_does_not_fit_is_refused(method, monkeypatch):
+    table = np.random.default_rng(0).integers(0, 3, (2000, 12))
+    monkeypatch.setattr(_memory, "available", lambda: 2**22)
+    with pytest.raises(MemoryError, match=r"distinct label rows needs 0\.00\d+ GiB"):
+        consensus(table, 3, method)
+    labels = consensus(table, 3, method, max_memory=2**20)  # as the message says
+    assert len(labels) == 2000
+
+
+@pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
+def test_what_needs_little_is_never_refused(method, many_clusters, monkeypatch):
+    monkeypatch.setattr(_memory, "available", lambda: 1)
+    assert len(consensus(many_clusters, 3, method, random_state=0)) == 200

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensclust import _memory
 from ensclust._sources import Source, row_blocks
 from ensclust._validation import gibibytes, import_optional
 
@@ -52,6 +54,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
     if hasattr(column, "keys"):
         if "codes" in column:
             io = require_anndata("reading")
+            _require(column["categories"])
             known = [*io.read_elem(column["categories"]), None]  # code -1 finds None
             return np.array(known, dtype=object)[column["codes"][rows]]
         values = column["values"]
@@ -155,7 +158,21 @@ def _reading(path: Path) -> Iterator[Any]:
 
 
 def _element(file: Any, name: str) -> Any:
-    return require_anndata("reading").read_elem(_group(file, name))
+    element = _group(file, name)
+    _require(element)
+    return require_anndata("reading").read_elem(element)
+
+
+def _require(element: Any) -> None:
+    what = f"{element.name.lstrip('/')} of {element.file.filename}"
+    _memory.require(_size(element), what, "Name other columns (--columns).")
+
+
+def _size(element: Any) -> int:
+    """Return the bytes that the arrays of an element say they take."""
+    if hasattr(element, "values"):
+        return sum(map(_size, element.values()))
+    return math.prod(element.shape or ()) * element.dtype.itemsize
 
 
 def _group(file: Any, name: str) -> Any:

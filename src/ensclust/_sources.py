@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from math import prod
 from operator import itemgetter
 from pathlib import Path
-from threading import Lock
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ensclust._archives import read_arrays
 from ensclust._validation import import_optional
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _CELLS = 2**18  # numbers converted at a time
-# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
-# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
-HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
-
-
-# What NumPy and the archives say of files that are empty, cut short or no arrays.
-_UNREADABLE = (
-    *(EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError),
-    *(RuntimeError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error),
-)
 
 
 @dataclass(frozen=True)
@@ -177,37 +164,10 @@ def whole_file(array: np.ndarray) -> Path | None:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
-        # Opened here because NumPy leaves a file open that is no archive.
-        with path.open("rb") as file:
-            if file.read(2) == b"PK":
-                _check_sizes(file)
-                with np.load(file, allow_pickle=False) as archive:
-                    return dict(archive)
-        with HEADER:
-            return {"": np.load(path, allow_pickle=False, mmap_mode="r")}
-    except _UNREADABLE as error:
-        reason = str(error)
-        if "pickle" in reason:  # what NumPy says of anything that it does not know
-            reason = "it is no NPY or NPZ file, or holds Python objects."
-        msg = f"{path} cannot be read as an array: {reason}"
+        return read_arrays(path)
+    except ValueError as error:
+        msg = f"{path} cannot be read as an array: {error}"
         raise ValueError(msg) from error
-
-
-def _check_sizes(file: IO[bytes]) -> None:
-    """Raise where an array of an archive claims more numbers than are there."""
-    file.seek(0)
-    with HEADER, zipfile.ZipFile(file) as archive:
-        for entry in archive.infolist():
-            with archive.open(entry) as member:
-                if np.lib.format.read_magic(member) == (1, 0):
-                    shape, _, dtype = np.lib.format.read_array_header_1_0(member)
-                else:
-                    shape, _, dtype = np.lib.format.read_array_header_2_0(member)
-            needed, there = prod(shape) * dtype.itemsize, entry.file_size
-            if min(shape, default=0) < 0 or needed > there:
-                msg = f"{entry.filename} is of shape {shape}, but has {there} bytes."
-                raise ValueError(msg)
-    file.seek(0)
 
 
 def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:

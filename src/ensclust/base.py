@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust import nearest
+from ensclust import _memory, nearest
 from ensclust._base_k import default_base_k
 from ensclust._validation import check_n_clusters, check_weights, warn
 from ensclust.agreement import agreement_weights
@@ -43,6 +43,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     info: ClassVar[MethodInfo]
     weights: Any = None  # a parameter of the methods in which it has a meaning
+    _pair_bytes: ClassVar[int] = 0  # of memory per pair of base clusters
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [
@@ -293,6 +294,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def _cuts(self, ensemble: Ensemble, ks: list) -> Iterator[np.ndarray]:
         """Yield the labels for each k; each is numbered before the next is made."""
+        self._require_memory(ensemble)
         self._prepare(ensemble)
         for k in ks:
             yield self._cut(k)
@@ -336,6 +338,19 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         if isinstance(n_clusters, str) and n_clusters == "auto":
             return n_clusters
         return check_n_clusters(n_clusters, n_samples, n_columns)
+
+    def _require_memory(self, ensemble: Ensemble) -> None:
+        """Refuse now what would end for want of memory later."""
+        _memory.require(
+            self._needed_memory(ensemble),
+            f"{type(self).__name__} with {ensemble.n_base_clusters:,} base clusters",
+            "Use fewer or coarser base clusterings, or KCC, ECC or SEC, which need "
+            "least.",
+        )
+
+    def _needed_memory(self, ensemble: Ensemble) -> int:
+        """Return the bytes that preparing takes at least, beside the labels."""
+        return self._pair_bytes * ensemble.n_base_clusters**2
 
     def _prepare(self, ensemble: Ensemble) -> None:
         raise NotImplementedError

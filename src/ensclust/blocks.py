@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust import _block_files, _sources
+from ensclust import _block_files, _sources, _zarr
 from ensclust._block_files import KINDS
 from ensclust._encoding import label_columns
 from ensclust._validation import check_choice, check_integer, import_optional
@@ -172,9 +172,8 @@ class Blocks:
         )
 
     def _open(self, path, rows, columns, id_column, content) -> None:
-        if path.is_dir() and any((path / n).exists() for n in ("zarr.json", ".zarray")):
-            zarr = import_optional("zarr", "reading Zarr", "zarr")
-            self._take_array(zarr.open_array(path, mode="r"), rows, f"{path}, ")
+        if _zarr.is_zarr(path):
+            self._take_array(_zarr.open_array(path), rows, f"{path}, ")
             files = sorted(file for file in path.rglob("*") if file.is_file())
         else:
             files = _block_files.find(path)

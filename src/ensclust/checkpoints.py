@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from ensclust._archives import read_arrays
 from ensclust._replace import replacing
 from ensclust.tally import Counts, Rows
 
@@ -80,19 +79,6 @@ class Checkpoint:
 
     def _path(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{stage}.npz"
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an NPZ file; a ValueError if one bit of them is wrong."""
-    try:
-        with ZipFile(path) as archive:
-            damaged = archive.testzip()
-        if damaged is None:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-    except (OSError, EOFError, BadZipFile, RuntimeError, zlib.error) as error:
-        raise ValueError(str(error)) from error
-    raise ValueError(damaged)
 
 
 def _to_arrays(found: Counts | Rows) -> dict[str, Any]:

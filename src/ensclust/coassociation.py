@@ -268,12 +268,14 @@ class CoAssociation:
         is the similarity of two objects; no sum exceeds ``largest``.
         """
         decay = self.decay if self.pairs == "all" else 1.0
-        S, n_terms = self._similarity(), self.n_terms
-        scale = 1.0  # the identity is exact
-        if self.similarity is not None:
-            most = float(S.max(initial=0)) or 1.0
-            # Every term may be rounded up by a half.
-            scale = max(largest - n_terms, n_terms) / (most * n_terms)
+        S, n_terms = self.similarity, self.n_terms
+        if S is None:  # the identity is exact
+            return np.eye(
+                self.ensemble.n_base_clusters, dtype=np.uint32
+            ), decay / n_terms
+        most = float(S.max(initial=0)) or 1.0
+        # Every term may be rounded up by a half.
+        scale = max(largest - n_terms, n_terms) / (most * n_terms)
         return np.rint(S * scale).astype(np.uint32), decay / (scale * n_terms)
 
     def mean_terms(self) -> tuple[np.ndarray, np.ndarray]:

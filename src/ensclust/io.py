@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust import _h5ad, _sources
+from ensclust import _h5ad, _memory, _sources
 from ensclust._cells import Features, Labels
 from ensclust._delimited import STDIN, counts_columns, is_header, read_records
 from ensclust._progress import tell
@@ -34,6 +34,7 @@ _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
 _ROWS = 4096  # records converted at a time, fewer where they are long
 _CELLS = 2**18
+_MUCH = "Pass over it in blocks (Blocks(path), --engine blocks), or use fewer columns."
 _INDEX = ("", "object")  # names of a first column that holds ids
 
 
@@ -288,6 +289,8 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         raise ValueError(msg)
     index, groups = source.index, source.groups
     id_at, used = choose_columns(path, source.names, columns, id_column, index, groups)
+    least = source.n_rows * len(used) * (1 if kind is Labels else 4)
+    _memory.require(least, f"the table of {path}", _MUCH)
     cells = kind(path, [source.names[i] for i in used])
     ids: list = []
     done = 0

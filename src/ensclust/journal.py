@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensclust._archives import read_arrays
 from ensclust._replace import replacing
-from ensclust.checkpoints import read_arrays
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,9 @@ class Journal:
             found = read_arrays(self.path)
         except ValueError as error:
             raise ValueError(refusal) from error
-        if str(found.get("inputs", "")) != self._inputs:
+        if "inputs" not in found:
+            raise ValueError(refusal)
+        if str(found["inputs"]) != self._inputs:
             msg = (
                 f"{self._name} belongs to other clusterings or parameters. Give those "
                 "(and the same random_state), name another file, or delete it."

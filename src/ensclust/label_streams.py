@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ensclust import block_generation
+from ensclust._archives import HEADER
 from ensclust._replace import beside, check_writable, refuse_input, reserve, writing
-from ensclust._sources import HEADER
 from ensclust._validation import check_path, import_optional
 from ensclust.ballots import Solved
 from ensclust.blocks import Blocks

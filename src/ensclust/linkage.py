@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ensclust import _kernels
+from ensclust import _kernels, _memory
 from ensclust._progress import tell
 from ensclust._replace import check_writable
 from ensclust._validation import check_choice, check_integer, gibibytes
@@ -95,6 +95,7 @@ def link(
     engine: Engine
     journal = None
     if needed <= max_memory and not pooled:
+        _require_square(needed, n_leaves)
         engine = Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         engine = LabelSpace(coassociation, n_jobs)
@@ -147,11 +148,21 @@ def _link_regions(
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
     engine: Engine
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
+        _require_square(4 * max_regions**2, max_regions)
         engine = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
     else:
         engine = LabelSpace(coassociation, n_jobs)
     merged, similarity = _agglomerate(engine, n_leaves, coarse=coarse)
     return _dendrogram(coassociation, merged, similarity * engine.unit)
+
+
+def _require_square(needed: int, n_regions: int) -> None:
+    """Refuse a matrix that the budget allows and the machine does not.
+
+    Half of it is what is usually left after the first merges.
+    """
+    what = f"a matrix of {n_regions:,} distinct label rows"
+    _memory.require(needed / 2, what, 'Lower max_memory, with linkage="average".')
 
 
 def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:

@@ -321,7 +321,8 @@ def _grams(
         W, degree = W.astype(np.float32), degree.astype(np.float32)
     for length in steps:
         if spectrum is None:
-            yield _gram_by_doubling(W, degree, length)
+            gram = _gram_by_doubling(W, degree, length)  # float32: symmetric to 1e-6
+            yield (gram + gram.T) / 2 if gram.dtype == np.float32 else gram
         else:
             yield _gram_in_closed_form(length, spectrum)
 
@@ -393,8 +394,7 @@ def _square(A: np.ndarray) -> np.ndarray:
 def _symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return A B, known to be symmetric, from its blocks on and above the diagonal."""
     product = np.empty_like(A)
-    edges = np.linspace(0, len(A), 5).astype(int)
-    for i, j in pairwise(edges):
+    for i, j in pairwise(np.linspace(0, len(A), 5).astype(int)):
         np.matmul(A[i:j], B[:, i:], out=product[i:j, i:])
         product[j:, i:j] = product[i:j, j:].T
     return product

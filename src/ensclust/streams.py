@@ -79,6 +79,7 @@ def _prepare(model: BaseConsensus, known: Tally, ks: list) -> list:
     model._prepared = known
     # What is per object is not known: who is absent, and the labels of rows as yet.
     model._absent, model._row_labels = np.zeros(0, bool), np.zeros(0, np.int32)
+    model._require_memory(known)
     model._prepare(known)
     return [k if isinstance(k, str) else min(k, known.n_objects) for k in ks]
 

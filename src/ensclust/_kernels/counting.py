@@ -25,7 +25,7 @@ def count_pairs(
         k_q = start[q + 1] - start[q]
         if codes.itemsize == 1:
             table = bytes_table
-            count_bytes(codes[m], codes[q], table.reshape(-1))
+            count_bytes(codes[m], codes[q], k_m, table.reshape(-1))
         else:
             table = count_any(codes[m], codes[q], k_m, k_q)
         for a in range(k_m):
@@ -36,13 +36,14 @@ def count_pairs(
 
 
 @jit
-def count_bytes(left, right, table):
+def count_bytes(left, right, k_left, table):
     """Count pairs of labels below 256 without a multiplication or a bound to check.
 
-    Only the cells that occur are touched, so that the table stays in cache.
+    Only the cells that occur are touched, so that the table stays in cache, and only
+    the rows of labels below ``k_left`` are emptied before: the others are never read.
     """
     one = np.uint32(1)
-    table[:] = 0
+    table[: k_left << 8] = 0
     for i in range(left.shape[0]):
         table[(np.uint16(left[i]) << np.uint16(8)) | np.uint16(right[i])] += one
 

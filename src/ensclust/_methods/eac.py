@@ -85,6 +85,7 @@ class EAC(Agglomeration):
         time="F^2 M",
         memory="min(4 F^2, budget) + N M",
     )
+    _pair_bytes = 2 * 4
     _parameter_constraints: ClassVar[dict] = {
         **Agglomeration._parameter_constraints,
         "n_clusters": [

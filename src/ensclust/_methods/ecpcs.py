@@ -92,6 +92,7 @@ class ECPCSHC(Agglomeration):
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
     )
+    _pair_bytes = 5 * 8  # twice that below 4,000 base clusters, in double precision
     _parameter_constraints: ClassVar[dict] = {
         **Agglomeration._parameter_constraints,
         **_STEPS,
@@ -203,6 +204,7 @@ class ECPCSMC(MetaClustering):
         time="N M^2 + Nc^3",
         memory="N M + Nc^2",
     )
+    _pair_bytes = 5 * 8  # twice that below 4,000 base clusters, in double precision
     _parameter_constraints: ClassVar[dict] = {
         **MetaClustering._parameter_constraints,
         **_STEPS,

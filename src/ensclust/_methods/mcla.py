@@ -96,6 +96,7 @@ class MCLA(MetaClustering):
         time="N M^2 + Nc^2",
         memory="N M + Nc^2",
     )
+    _pair_bytes = 4 * 8
     _parameter_constraints: ClassVar[dict] = {
         **MetaClustering._parameter_constraints,
         "partitioner": [StrOptions({"metis", "ncut"})],

@@ -130,6 +130,9 @@ class PTGP(BaseConsensus):
         finally:  # F x Nc numbers that nobody needs after the cuts
             self.__dict__.pop("_graph", None)
 
+    def _needed_memory(self, ensemble: Ensemble) -> int:
+        return 16 * len(ensemble.fragments().counts) * ensemble.n_base_clusters
+
     def _prepare(self, ensemble: Ensemble) -> None:
         fragments = ensemble.fragments()
         rule = microclusters.published_size(len(fragments.counts))

@@ -82,6 +82,7 @@ class SRS(Agglomeration):
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
     )
+    _pair_bytes = 5 * 8
     _parameter_constraints: ClassVar[dict] = {
         **Agglomeration._parameter_constraints,
         "decay": [Interval(Real, 0, 1, closed="right")],

@@ -83,6 +83,7 @@ class WCT(Agglomeration):
         time="N M^2 + Nc sum(k_m^2) + F^2 M",
         memory="min(4 F^2, budget) + N M",
     )
+    _pair_bytes = 4 * 8
     _parameter_constraints: ClassVar[dict] = {
         **Agglomeration._parameter_constraints,
         "decay": [Interval(Real, 0, 1, closed="right")],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust import datasets
+from ensclust._archives import read_arrays
 from ensclust.bench.protocol import BLOCK, Protocol, base_k
 from ensclust.ensemble import Ensemble
 from ensclust.generation import EnsembleGenerator
@@ -97,15 +98,19 @@ class Store:
         path = self.work / "ensembles" / dataset / f"run-{run:02d}-{block}.npz"
         source = dataset, self.data_home, dataset in self.protocol.standardized
         if path.exists():
-            with np.load(path) as archive:
-                if archive["data"] != fingerprint(*source):
-                    msg = (
-                        f"{path} was made from other data called {dataset}: another "
-                        "source may have its rows in another order. Give the same "
-                        "ENSCLUST_DATA, or another --out."
-                    )
-                    raise ValueError(msg)
-                return archive["labels"]
+            try:
+                arrays = read_arrays(path, ("data", "labels"))
+            except ValueError as error:
+                msg = f"{path} is damaged: {error} Delete it; it will be made anew."
+                raise ValueError(msg) from error
+            if arrays["data"] != fingerprint(*source):
+                msg = (
+                    f"{path} was made from other data called {dataset}: another "
+                    "source may have its rows in another order. Give the same "
+                    "ENSCLUST_DATA, or another --out."
+                )
+                raise ValueError(msg)
+            return arrays["labels"]
         X, y = features(*source)
         seed = self.protocol.ensemble_seed(dataset, run, block)
         made = cluster(X, int(y.max()) + 1, BLOCK, rules=self.protocol, seed=seed)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ensclust import _html
+from ensclust._archives import read_arrays
 from ensclust._validation import check_path
 from ensclust.datasets import _openml
 from ensclust.datasets._registry import info
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
 
 DATA_VARIABLE = "ENSCLUST_DATA"
 _BUNDLE = Path(__file__).parent / "data"
-# What NumPy raises for files that are empty, cut short, pickled or no archive at all.
-_UNREADABLE = (
-    EOFError,
-    KeyError,
-    OSError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 class DatasetUnavailable(FileNotFoundError):  # noqa: N818 - reads as a statement
@@ -213,10 +202,9 @@ def _find(entry: DatasetInfo, directory: Path | None, *, download: bool) -> _Fou
 
 def _read_npz(path: Path, origin: str, remedy: str) -> _Found:
     try:
-        # Opened here because NumPy leaves a file open that is no archive.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return _Found(archive["X"], archive["y"], origin, remedy)
-    except _UNREADABLE as error:
+        arrays = read_arrays(path, ("X", "y"))
+        return _Found(arrays["X"], arrays["y"], origin, remedy)
+    except (KeyError, ValueError) as error:
         msg = (
             f"{path} cannot be read as a NumPy archive with plain arrays X and y "
             f"({type(error).__name__}: {error}). {remedy}"

@@ -179,7 +179,8 @@ def test_base_clusterings_do_not_depend_on_blocks_or_engine(features, options):
 
 
 @pytest.mark.usefixtures("small_sample")
-@pytest.mark.parametrize("options", [{}, {"max_features": 0.6}, {"projection": 3}])
+@pytest.mark.parametrize("options", [{}, {"max_features": 0.6}, {"projection": 3},
+                                     {"algorithm": "minibatch"}])  # fmt: skip
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_many_rows_in_memory_are_clustered_as_blocks_of_them(
     features, options, n_jobs, monkeypatch

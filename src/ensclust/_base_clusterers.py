@@ -148,7 +148,8 @@ def fit_one(prototype, k: int, seed: int, diversity: Diversity, X):
         if isinstance(prototype, KMeans):
             model = KMeans(prototype.init, prototype.max_iter, prototype.algorithm)
             model.fit(seen, k, seed, view, X.shape[1])
-            return model, view, model.predict(X), model.n_iter_
+            labels = model.predict(X).astype(np.min_scalar_type(k))
+            return model, view, labels, model.n_iter_
         model = configured(prototype, k, seed)
         try:
             labels = _labels(model, seen, rows, X, view)

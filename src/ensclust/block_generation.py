@@ -112,7 +112,7 @@ def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
         with _parallel.one_blas_thread():
             return reduce(_add, _parallel.run(_sums_by_blas, tasks, n_jobs=threads))
 
-    if len(sample) < len(X):
+    if generator.algorithm == "lloyd" and len(sample) < len(X):
         known = Survey({0: len(X)}, X.min(axis=0), X.max(axis=0))
         improve(generator, add_up, known, sample)
     narrow = np.min_scalar_type(max(len(model.centres) for model in generator.models_))

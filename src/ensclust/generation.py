@@ -97,8 +97,9 @@ def generate(
         of that file. k-means works on one float32 copy of ``X``, centred (unless
         sparse) and scaled in float64; time ``N k d`` per iteration and run. Each run
         with ``max_samples``, ``max_features`` or ``projection`` has a copy of what it
-        sees while it lasts. From 100,000 objects on, k-means by Lloyd starts from the
-        centres of 20,000 of them, for all clusterings at once, as in a stream.
+        sees while it lasts. From 100,000 objects on, as in a stream, all clusterings
+        start from the centres of 20,000 of them and are improved together; mini-batches
+        are drawn from these 20,000.
 
     Notes
     -----
@@ -305,10 +306,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         return Diversity(rows, columns, directions)
 
     def _is_joint(self, X, diversity: Diversity) -> bool:
-        """Whether all clusterings can be improved together, by Lloyd over all rows."""
+        """Whether all clusterings are k-means of all rows, which are made together."""
         is_kmeans = isinstance(self.base, str) and self.base == "kmeans"
-        is_lloyd = is_kmeans and self.algorithm == "lloyd"
-        return is_lloyd and diversity.n_rows is None and not sparse.issparse(X)
+        return is_kmeans and diversity.n_rows is None and not sparse.issparse(X)
 
     def _prototypes(self, n_clusterings: int, diversity: Diversity) -> list:
         """Return the clusterer of each base clustering; warn where runs are equal."""

@@ -21,8 +21,8 @@ def many_objects(sizes: dict) -> list[Measurement]:
         labels = labelled("bytes", **sizes["base"], n=n)
         label_mb = sizes["base"]["m"] * n / 1e6
         reach = 1.3 * label_mb + 300
-        note = f"1.3x the label matrix of {label_mb:g} MB + 300 MB"
-        bars = [Bar("ecpcs-mc", reach, "under", None, "peak_mb", "MB", note)]
+        note = f"beside the labels that come in: 1.3x their {label_mb:g} MB + 300 MB"
+        bars = [Bar("ecpcs-mc", reach, "under", None, "work_mb", "MB", note)]
         if found:
             against = f"{found[-1].name}:counts and votes"
             bars.append(Bar("counts and votes", STAGES_GROWTH, "share", against))

@@ -202,6 +202,8 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for piece in pieces(clipped):
         present[piece] = True
     values = np.flatnonzero(present[:-1])
+    if low >= 0 and len(values) == high + 1:
+        return column, values  # they are codes already
     # The narrowest type that has room for -1, and for one more as noise may add it.
     position = np.full(high + 2, -1, np.min_scalar_type(-len(values) - 1))
     position[values] = np.arange(len(values))

@@ -240,7 +240,10 @@ class _Codes:
 
 
 def _is_finite(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
+    try:  # float knows fewer blanks than strip
+        return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def _whole(number: str) -> int | None:

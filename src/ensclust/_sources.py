@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
-import zlib
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,13 +26,6 @@ _CELLS = 2**18  # numbers converted at a time
 # time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
 HEADER = Lock()
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
-
-
-# What NumPy and the archives say of files that are empty, cut short or no arrays.
-_UNREADABLE = (
-    *(EOFError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError),
-    *(RuntimeError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error),
-)
 
 
 @dataclass(frozen=True)
@@ -116,9 +109,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     shapes = {name: array.shape for name, array in arrays.items()}
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
     for name, array in named.items():
-        if array.ndim not in (1, 2):
+        if array.ndim not in (1, 2) or not array.dtype.itemsize:
             what = f"array {name!r}" if name else "an array"
-            shape = f"shape {array.shape}; expected rows and columns"
+            shape = f"shape {array.shape}, {array.dtype}; expected rows and columns"
             msg = f"{path} holds {what} of {shape}."
             raise ValueError(msg)
     lengths = {len(array) for array in named.values()}
@@ -127,6 +120,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             f"{path} holds arrays of different length: {_in_words(shapes)}. Name those "
             "that describe the same objects in columns (--columns)."
         )
+        raise ValueError(msg)
+    if not (n_rows := lengths.pop()):
+        msg = f"{path} holds no objects."
         raise ValueError(msg)
     columns: list[tuple[str, int]] = []
     names: list[str] = []
@@ -140,7 +136,6 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
         else:
             prefix = name if len(arrays) > 1 else ""
             names += [f"{prefix}{i + 1}" for i in range(width)]
-    n_rows = lengths.pop()
     index = names.index("object") if "object" in names else None
     mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
 
@@ -151,7 +146,11 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             # Mapped afresh, so that the pages of earlier blocks are let go.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = (columns[i] for i in positions)
-            yield [_column(mapped[name], rows, i) for name, i in chosen]
+            block = [_column(mapped[name], rows, i) for name, i in chosen]
+            for column in block:
+                if column.dtype.kind == "U":
+                    _check_text(path, column)
+            yield block
 
     return Source(names, n_rows, blocks, index, groups, _in_words(shapes) * mixed)
 
@@ -185,7 +184,7 @@ def _load(path: Path) -> dict[str, np.ndarray]:
                     return dict(archive)
         with HEADER:
             return {"": np.load(path, allow_pickle=False, mmap_mode="r")}
-    except _UNREADABLE as error:
+    except Exception as error:  # NumPy parses Python: damage has no end of errors
         reason = str(error)
         if "pickle" in reason:  # what NumPy says of anything that it does not know
             reason = "it is no NPY or NPZ file, or holds Python objects."
@@ -213,6 +212,14 @@ def _check_sizes(file: IO[bytes]) -> None:
 def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
     block = np.asarray(array[rows])
     return block[:, i] if block.ndim == 2 else block
+
+
+def _check_text(path: Path, column: np.ndarray) -> None:
+    """Raise where codes of letters are none, at which Python gives up."""
+    codes = np.ascontiguousarray(column).view(f"{column.dtype.byteorder}u4")
+    if codes.size and codes.max() > sys.maxunicode:
+        msg = f"{path} holds text with a letter of code {codes.max()}, which is none."
+        raise ValueError(msg)
 
 
 def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
@@ -250,6 +257,9 @@ def open_parquet(path: Path) -> Source:
                 if first < last:
                     part = batch.slice(first, last - first)
                     yield [_to_numpy(part.column(name)) for name in names]
+            if done < stop:
+                msg = f"{stop - done} of its {meta.num_rows} rows are missing."
+                raise ValueError(msg)
 
     file.close()
     only = index[0] if len(index) == 1 else None

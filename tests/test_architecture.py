@@ -18,7 +18,7 @@ LAYERS = (
     ("_kernels",),
     ("_parallel", "_validation", "_encoding", "_progress", "_documentation", "_html"),
     ("ensemble", "metrics", "agreement"),
-    ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "io"),
+    ("_cells", "_delimited", "_h5ad", "_replace", "_sources", "_writing", "io"),
     ("_block_files", "blocks", "tally", "checkpoints", "passes"),
     ("similarity", "coassociation", "dendrogram", "partition", "voting"),
     ("coarsening", "engines", "journal", "linkage"),

@@ -18,7 +18,7 @@ from ensclust._validation import (
 )
 
 
-def label_columns(labels: Any) -> list[np.ndarray]:
+def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     """Return the M columns of a label table, each (N,).
 
     ``labels`` is an array-like, a DataFrame, or the path of a file that
@@ -27,7 +27,7 @@ def label_columns(labels: Any) -> list[np.ndarray]:
     if isinstance(labels, str | os.PathLike):
         from ensclust.io import read_labels  # noqa: PLC0415  not needed without a file
 
-        labels = read_labels(labels).values
+        labels = read_labels(labels).labels(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
         msg = (
             f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("

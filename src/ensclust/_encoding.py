@@ -56,12 +56,8 @@ def _table(labels: Any) -> np.ndarray:
             "labels, (n_objects, n_clusterings)."
         )
         raise TypeError(msg)
-    if isinstance(labels, np.ma.MaskedArray):  # what is masked is missing
-        table = labels.data.astype(object)
-        table[np.ma.getmaskarray(labels)] = None
-        labels = table
     try:
-        table = np.asarray(labels)
+        table = _unmasked(labels)
     except ValueError as error:
         msg = (
             "labels has rows of different length. Give one row per object with one "
@@ -73,6 +69,15 @@ def _table(labels: Any) -> np.ndarray:
     if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
         # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
         table = np.asarray(labels, dtype=object)
+    return table
+
+
+def _unmasked(labels: Any) -> np.ndarray:
+    """Return labels as an array, None where they are masked."""
+    if not isinstance(labels, np.ma.MaskedArray):
+        return np.asarray(labels)
+    table = labels.data.astype(object)
+    table[np.ma.getmaskarray(labels)] = None
     return table
 
 
@@ -90,7 +95,7 @@ def as_sequence(vector: Any) -> Any:
 
 def as_vector(vector: Any) -> np.ndarray:
     """Return one label vector as a 1-D array, without turning numbers into text."""
-    array = np.asarray(vector) if hasattr(vector, "__array__") else _objects(vector)
+    array = _unmasked(vector) if hasattr(vector, "__array__") else _objects(vector)
     if array.ndim != 1:
         msg = (
             f"a clustering has shape {array.shape}; expected one label per object. "

@@ -22,7 +22,7 @@ def labelled_columns(labels: np.ndarray, names: Any, ids: Any) -> tuple[list, di
     _check_length("names", names, table.shape[1])
     if ids is not None:
         _check_length("ids", ids, len(table))
-    reserved = {"object", "file", "allow_pickle"}  # ids, and words of NumPy
+    reserved = ("object", "file", "allow_pickle")  # ids, and words of NumPy
     for name in names:
         if not isinstance(name, str) or name in reserved or list(names).count(name) > 1:
             msg = f"names holds {name!r}. Give texts that differ, and not {reserved}."

@@ -3,13 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test lint audit docs bench bench-quick clean
+.PHONY: demo test fuzz lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Ten minutes, two for each target; tests replay the corpus in seconds.
+fuzz: .venv/fuzz
+	for target in csv npy npz parquet ensemble; do \
+	  $(BIN)/python -m fuzz $$target -max_total_time=120 || exit 1; \
+	done
 
 lint: .venv/lint
 	$(BIN)/ruff check .

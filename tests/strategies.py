@@ -26,6 +26,17 @@ def ensembles(draw, **options):
     return Ensemble(table)
 
 
+@st.composite
+def damaged(draw, seeds):
+    """Draw a file that is nearly one of the seeds: changed here and there, cut off."""
+    content = bytearray(draw(st.sampled_from(seeds)))
+    for _ in range(draw(st.integers(0, 4))):
+        start = draw(st.integers(0, len(content)))
+        stop = start + draw(st.integers(0, 4))
+        content[start:stop] = draw(st.binary(max_size=4))
+    return bytes(content[: draw(st.integers(0, len(content)))] or content)
+
+
 def random_ensemble(n, m, k, seed, *, missing=0.0, noise=0.3):
     """Return noisy copies of one random partition: ties are rare for large m."""
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ LAYERS = (
         "_h5ad",
         "_replace",
         "_sources",
+        "_writing",
         "_zarr",
         "io",
     ),

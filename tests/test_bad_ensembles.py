@@ -209,7 +209,8 @@ def test_arrays_are_taken_for_ensembles():
 
 def test_what_is_masked_is_not_clustered():
     masked = np.ma.array(LABELS, mask=LABELS == 2)
-    assert Ensemble(masked) == Ensemble(np.where(LABELS == 2, -1, LABELS))
+    known = Ensemble(np.where(LABELS == 2, -1, LABELS))
+    assert Ensemble(masked) == from_clusterings(list(masked.T)) == known
 
 
 def test_huge_labels_of_other_integer_types_are_compared_exactly():

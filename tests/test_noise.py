@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from ensclust import Ensemble, consensus
+from ensclust import Blocks, Ensemble, consensus
 from ensclust._methods import METHODS, make
 from strategies import label_tables
 
@@ -64,6 +64,20 @@ def test_a_frame_keeps_noise_apart_from_missing(frame):
     ens = Ensemble(labels, noise="own-cluster")
     assert ens.labels.tolist() == [[1, 0], [1, 1], [0, -1], [0, 1]]
     assert Ensemble(labels).labels.tolist() == [[0, 0], [0, 1], [-1, -1], [-1, 1]]
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.parquet"])
+def test_an_empty_cell_of_a_file_is_missing_and_a_negative_one_noise(tmp_path, name):
+    labels = pd.DataFrame({"a": [0, 0, -1, None], "b": [1.0, None, -2, -1]})
+    path = tmp_path / name
+    if name == "runs.csv":
+        labels.to_csv(path, index=False)
+    else:
+        labels.to_parquet(path, index=False)
+    for noise in ("missing", "own-cluster"):
+        assert Ensemble(path, noise=noise) == Ensemble(labels, noise=noise)
+    in_blocks = np.array(consensus(Blocks(labels.to_numpy()), 2, noise="own-cluster"))
+    assert (consensus(path, 2, noise="own-cluster") == in_blocks).all()
 
 
 def test_new_labels_are_coded_as_the_ensemble_was():

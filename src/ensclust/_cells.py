@@ -105,6 +105,7 @@ class Labels:
     def __init__(self, path: Path, names: list[str]):
         self.path, self.names = path, names
         self.place = "line"
+        self.empty: np.ndarray | None = None  # cells that are so, once there are values
         self._columns = [_Codes() for _ in names]
 
     def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:
@@ -136,14 +137,28 @@ class Labels:
                 raise ValueError(msg)
 
     def values(self) -> np.ndarray:
-        """Return the labels of the rows added, in the smallest signed type; once."""
+        """Return the labels of the rows added, in the smallest signed type; once.
+
+        Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells.
+        """
         tables = [self._labels_of(m) for m in range(len(self.names))]
+        blanks = [self._blanks_of(m) for m in range(len(self.names))]
         largest = max(int(table.max()) for table in tables)
         dtype = np.min_scalar_type(-1 - max(largest, 0))
         labels = np.empty((len(tables), len(self._columns[0])), dtype)
+        empty = np.zeros(labels.shape, bool) if any(b.any() for b in blanks) else None
         for m, table in enumerate(tables):
-            labels[m] = table.astype(dtype)[self._columns[m].pop()]
+            codes = self._columns[m].pop()
+            labels[m] = table.astype(dtype)[codes]
+            if empty is not None:
+                empty[m] = blanks[m][codes]
+        self.empty = None if empty is None else empty.T
         return labels.T
+
+    def _blanks_of(self, m: int) -> np.ndarray:
+        """Return whether each distinct cell of column ``m`` is empty."""
+        known = self._columns[m].known
+        return np.array([text.strip() in NOT_CLUSTERED for text in known], bool)
 
     def _labels_of(self, m: int) -> np.ndarray:
         """Return the label that each distinct cell of column ``m`` stands for."""
@@ -240,7 +255,10 @@ class _Codes:
 
 
 def _is_finite(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
+    try:  # float knows fewer blanks than strip
+        return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def _whole(number: str) -> int | None:

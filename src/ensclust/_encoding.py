@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROWS = 2**13  # that are handled at a time: 64 kB of indices
 
 
-def label_columns(labels: Any) -> list[np.ndarray]:
+def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     """Return the M columns of a label table, each (N,).
 
     ``labels`` is an array-like, a DataFrame, or the path of a file that
@@ -32,7 +32,7 @@ def label_columns(labels: Any) -> list[np.ndarray]:
     if isinstance(labels, str | os.PathLike):
         from ensclust.io import read_labels  # noqa: PLC0415  not needed without a file
 
-        labels = read_labels(labels).values
+        labels = read_labels(labels).labels(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
         msg = (
             f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
@@ -61,12 +61,8 @@ def _table(labels: Any) -> np.ndarray:
             "labels, (n_objects, n_clusterings)."
         )
         raise TypeError(msg)
-    if isinstance(labels, np.ma.MaskedArray):  # what is masked is missing
-        table = labels.data.astype(object)
-        table[np.ma.getmaskarray(labels)] = None
-        labels = table
     try:
-        table = np.asarray(labels)
+        table = _unmasked(labels)
     except ValueError as error:
         msg = (
             "labels has rows of different length. Give one row per object with one "
@@ -78,6 +74,15 @@ def _table(labels: Any) -> np.ndarray:
     if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
         # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
         table = np.asarray(labels, dtype=object)
+    return table
+
+
+def _unmasked(labels: Any) -> np.ndarray:
+    """Return labels as an array, None where they are masked."""
+    if not isinstance(labels, np.ma.MaskedArray):
+        return np.asarray(labels)
+    table = labels.data.astype(object)
+    table[np.ma.getmaskarray(labels)] = None
     return table
 
 
@@ -95,7 +100,7 @@ def as_sequence(vector: Any) -> Any:
 
 def as_vector(vector: Any) -> np.ndarray:
     """Return one label vector as a 1-D array, without turning numbers into text."""
-    array = np.asarray(vector) if hasattr(vector, "__array__") else _objects(vector)
+    array = _unmasked(vector) if hasattr(vector, "__array__") else _objects(vector)
     if array.ndim != 1:
         msg = (
             f"a clustering has shape {array.shape}; expected one label per object. "

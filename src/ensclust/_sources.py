@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,9 +104,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     shapes = {name: array.shape for name, array in arrays.items()}
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
     for name, array in named.items():
-        if array.ndim not in (1, 2):
+        if array.ndim not in (1, 2) or not array.dtype.itemsize:
             what = f"array {name!r}" if name else "an array"
-            shape = f"shape {array.shape}; expected rows and columns"
+            shape = f"shape {array.shape}, {array.dtype}; expected rows and columns"
             msg = f"{path} holds {what} of {shape}."
             raise ValueError(msg)
     lengths = {len(array) for array in named.values()}
@@ -114,6 +115,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             f"{path} holds arrays of different length: {_in_words(shapes)}. Name those "
             "that describe the same objects in columns (--columns)."
         )
+        raise ValueError(msg)
+    if not (n_rows := lengths.pop()):
+        msg = f"{path} holds no objects."
         raise ValueError(msg)
     columns: list[tuple[str, int]] = []
     names: list[str] = []
@@ -127,7 +131,6 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
         else:
             prefix = name if len(arrays) > 1 else ""
             names += [f"{prefix}{i + 1}" for i in range(width)]
-    n_rows = lengths.pop()
     index = names.index("object") if "object" in names else None
     mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
 
@@ -138,7 +141,11 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             # Mapped afresh, so that the pages of earlier blocks are let go.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = (columns[i] for i in positions)
-            yield [_column(mapped[name], rows, i) for name, i in chosen]
+            block = [_column(mapped[name], rows, i) for name, i in chosen]
+            for column in block:
+                if column.dtype.kind == "U":
+                    _check_text(path, column)
+            yield block
 
     return Source(names, n_rows, blocks, index, groups, _in_words(shapes) * mixed)
 
@@ -173,6 +180,14 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
     block = np.asarray(array[rows])
     return block[:, i] if block.ndim == 2 else block
+
+
+def _check_text(path: Path, column: np.ndarray) -> None:
+    """Raise where codes of letters are none, at which Python gives up."""
+    codes = np.ascontiguousarray(column).view(f"{column.dtype.byteorder}u4")
+    if codes.size and codes.max() > sys.maxunicode:
+        msg = f"{path} holds text with a letter of code {codes.max()}, which is none."
+        raise ValueError(msg)
 
 
 def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
@@ -211,6 +226,9 @@ def open_parquet(path: Path) -> Source:
                 if first < last:
                     part = batch.slice(first, last - first)
                     yield [_to_numpy(part.column(name)) for name in names]
+            if done < stop:
+                msg = f"{stop - done} of its {meta.num_rows} rows are missing."
+                raise ValueError(msg)
 
     file.close()
     only = index[0] if len(index) == 1 else None

@@ -173,13 +173,6 @@ def check_classes(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def check_same_length(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise unless two clusterings label as many objects."""
-    if len(a) != len(b):
-        msg = f"a has {len(a)} labels, b has {len(b)}. Give those of the same objects."
-        raise ValueError(msg)
-
-
 def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
     """Return one weight >= 0 per base clustering, float64, not all 0, or raise."""
     try:

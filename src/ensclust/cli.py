@@ -57,7 +57,9 @@ Completion of commands, options, methods and files with the Tab key:
   zsh:  eval "$(_ENSCLUST_COMPLETE=zsh_source ensclust)"     in ~/.zshrc
   fish: _ENSCLUST_COMPLETE=fish_source ensclust | source     in config.fish
 """
-_NOISE = "What an empty or negative cell means: left out, or in a cluster of noise."
+_NOISE = (
+    "What a negative cell means: left out, as empty ones, or in a cluster of noise."
+)
 _STANDARDIZE = "Give every column mean 0 and standard deviation 1 first."
 
 
@@ -314,7 +316,7 @@ def consensus(labels, n_clusters, noise, **shared) -> None:
     size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
     start = time.perf_counter()
     with progress(f"consensus of {size}", quiet=run.is_silent):
-        ensemble = Ensemble(table.values, noise=noise)
+        ensemble = Ensemble(table.labels(noise), noise=noise)
         found = np.column_stack(model._fit_all(ensemble, n_clusters))
     run.deliver(labels, table, n_clusters, found, time.perf_counter() - start, model)
     if run.report:

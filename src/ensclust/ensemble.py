@@ -103,7 +103,7 @@ class Ensemble:
                 raise late_noise(noise, labels)
             self._adopt(labels.columns, labels.categories)
         else:
-            self._adopt(*_encode(label_columns(labels), noise))
+            self._adopt(*_encode(label_columns(labels, noise), noise))
 
     @classmethod
     def from_clusterings(

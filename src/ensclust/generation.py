@@ -276,6 +276,12 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def encode(self, X) -> Ensemble:
         """Return the base clusters of new objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "models_")
+        if not hasattr(self, "ensemble_"):
+            msg = (
+                "this generator was fitted to a stream, whose base clusters nobody has "
+                "counted. Use label(X), which gives labels as the base clusterers do."
+            )
+            raise TypeError(msg)
         X = validate_features(self, X, reset=False)
         return self.ensemble_.recode(np.column_stack(self.label(X)))
 

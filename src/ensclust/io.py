@@ -6,8 +6,6 @@ that comes out. Files are written beside their destination and moved there when 
 
 from __future__ import annotations
 
-import csv
-import numbers
 import os
 import sys
 from contextlib import closing
@@ -26,6 +24,7 @@ from ensclust._progress import tell
 from ensclust._replace import check_writable, refuse_input, replacing
 from ensclust._sources import choose_columns
 from ensclust._validation import check_path, import_optional, warn
+from ensclust._writing import labelled_columns, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +49,20 @@ class Table:
         Names of the columns; "1", "2", ... where the file has none.
     ids : list or None
         The cells of the id column, as they are in the file.
+    empty : ndarray of shape (n_objects, n_columns) or None
+        Which labels are -1 because their cells are empty; None if no cell is.
     """
 
     values: np.ndarray
     columns: tuple[str, ...]
     ids: list | None = None
+    empty: np.ndarray | None = None
+
+    def labels(self, noise: str) -> np.ndarray:
+        """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
+        if noise == "missing" or self.empty is None:
+            return self.values
+        return np.ma.array(self.values, mask=self.empty)
 
 
 def read_features(
@@ -211,9 +219,9 @@ def write_labels(
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
-    objects, columns = _columns_to_write(labels, names, ids)
+    objects, columns = labelled_columns(labels, names, ids)
     if str(path) == "-":
-        _write_rows(sys.stdout, ",", objects, columns)
+        write_rows(sys.stdout, ",", objects, columns)
         return
     path = Path(path)
     suffix = path.suffix.lower()
@@ -231,41 +239,8 @@ def write_labels(
             _h5ad.write_copy(Path(source or ""), handle, columns)
         else:
             text = TextIOWrapper(handle, "utf-8", newline="")
-            _write_rows(text, _TEXT[suffix] or ",", objects, columns)
+            write_rows(text, _TEXT[suffix] or ",", objects, columns)
             text.detach()
-
-
-def _columns_to_write(labels: np.ndarray, names: Any, ids: Any) -> tuple[list, dict]:
-    """Return the ids and the columns by name, or raise where they do not fit."""
-    if labels.ndim not in (1, 2) or not labels.size or labels.dtype.kind not in "iu":
-        msg = (
-            f"labels has shape {labels.shape} and type {labels.dtype}; expected "
-            "integers, a row per object and a column per clustering."
-        )
-        raise ValueError(msg)
-    table = labels.reshape(len(labels), -1)
-    sizes = tuple(None if given is None else np.shape(given) for given in (names, ids))
-    if sizes[0] != table.shape[1:] or sizes[1] not in (None, table.shape[:1]):
-        msg = (
-            f"labels has shape {labels.shape}, names {sizes[0]}, ids {sizes[1]}. Give "
-            "a name per column, an id per row."
-        )
-        raise ValueError(msg)
-    reserved = {"object", "file", "allow_pickle"}  # ids, and words of NumPy
-    for name in names:
-        if not isinstance(name, str) or name in reserved or list(names).count(name) > 1:
-            msg = f"names holds {name!r}. Give texts that differ, and not {reserved}."
-            raise ValueError(msg)
-    columns = dict(zip(names, table.T, strict=True))
-    return list(range(len(table))) if ids is None else _plain(list(ids)), columns
-
-
-def _plain(ids: list) -> list:
-    """Return ids of one kind, which every format can hold: else as text."""
-    for kind in (str, numbers.Integral, numbers.Real):
-        if all(isinstance(one, kind) for one in ids):
-            return ids
-    return ["" if one is None else str(one) for one in ids]
 
 
 def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Table:
@@ -299,7 +274,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         ids += [] if id_at is None else block[-1].tolist()
         done += len(block[0])
         tell(done, source.n_rows)
-    return Table(cells.values(), tuple(cells.names), None if id_at is None else ids)
+    return _table(cells, None if id_at is None else ids)
 
 
 def _open(path: Path, suffix: str, wanted: Sequence[str], kind) -> _sources.Source:
@@ -345,7 +320,12 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
                 rows = [[row[i] for i in used] for row in rows]
             cells.add_rows([line for line, _ in block], rows)
             block = list(islice(records, n_rows))
-    return Table(cells.values(), tuple(cells.names), None if id_at is None else ids)
+    return _table(cells, None if id_at is None else ids)
+
+
+def _table(cells: Features | Labels, ids: list | None) -> Table:
+    values = cells.values()
+    return Table(values, tuple(cells.names), ids, getattr(cells, "empty", None))
 
 
 def _all_distinct(column: np.ndarray) -> bool:
@@ -389,10 +369,3 @@ def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
         came = "there is none" if source is None else f"the input is {source}"
         msg = f"{path} would be a copy of an h5ad input, but {came}. Write a CSV file."
         raise ValueError(msg)
-
-
-def _write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["object", *columns])
-    labels = (column.tolist() for column in columns.values())
-    writer.writerows(zip(objects, *labels, strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ensclust._validation import check_classes, check_same_length, check_weights
+from ensclust._validation import check_classes, check_weights
 from ensclust.agreement import agreement
 from ensclust.ensemble import as_ensemble
 
@@ -48,7 +48,9 @@ def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 def _pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return two clusterings of the same objects, or raise."""
     one, other = check_classes(a, "a"), check_classes(b, "b")
-    check_same_length(one, other)
+    if len(one) != len(other):
+        msg = f"a has {len(one)} labels, b has {len(other)}. Give the same objects."
+        raise ValueError(msg)
     return one, other
 
 

@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test lint audit docs bench bench-quick clean
+.PHONY: demo test faults lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Kills and interrupts programs 50 times: a quarter of an hour.
+faults: .venv/test
+	$(BIN)/python -m tests.faults
 
 lint: .venv/lint
 	$(BIN)/ruff check .

@@ -28,7 +28,8 @@ CLUSTER, REPORT, LINKAGE, REPRODUCE = WORKS
 )
 def test_a_fault_harms_nothing(work, number, share):
     expected, seconds = undisturbed(work)
-    assert disturbed(work, expected, number, share * seconds).problems == []
+    outcome = disturbed(work, expected, number, share * seconds)
+    assert outcome is None or outcome.problems == []  # None: it was too quick
 
 
 def test_the_end_after_ctrl_c_is_one_line_and_130():

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test fuzz lint audit docs bench bench-quick clean
+.PHONY: demo test fuzz faults lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
@@ -16,6 +16,10 @@ fuzz: .venv/fuzz
 	for target in csv npy npz parquet ensemble; do \
 	  $(BIN)/python -m fuzz $$target -max_total_time=120 || exit 1; \
 	done
+
+# Kills and interrupts programs 50 times: a quarter of an hour.
+faults: .venv/test
+	$(BIN)/python -m tests.faults
 
 lint: .venv/lint
 	$(BIN)/ruff check .

@@ -313,6 +313,14 @@ def test_summary_counts_cells_and_checks_ecpcs():
     assert cell["difference"] == 5.0
 
 
+def test_summary_of_one_method_names_no_second():
+    lines = [line for line in made_up() if line["method"] == "eac"]
+    found = summary.summarize(scores.average(lines))
+    more = {"time": {}, "fragments": None, "command": "", "versions": {}}
+    text = summary.as_markdown({**found, **more, "not available": []})
+    assert "NMI true-k: best average rank eac.\n" in text
+
+
 @pytest.mark.parametrize(
     ("difference", "std", "is_inside"),
     [(1.9, 0.1, True), (2.1, 0.1, False), (5.9, 3.0, True), (-6.1, 3.0, False)],

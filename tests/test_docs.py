@@ -15,7 +15,8 @@ from ensclust.selection import DEFAULT_CRITERION
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SOURCES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    ROOT / "benchmarks" / "README.md",
     *pages(),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")

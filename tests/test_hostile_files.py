@@ -121,6 +121,15 @@ def test_zarr_chunks_are_not_unpickled(tmp_path, trap, codecs):
         consensus(Blocks(tmp_path), 2)
 
 
+def test_zarr_attributes_may_name_pickles(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(tmp_path / "z", shape=(4, 2), chunks=(2, 2), dtype="i8")
+    array[:] = [[0, 0], [0, 0], [1, 1], [1, 1]]
+    array.attrs["name"] = "made.pickle"
+    labels = consensus(Blocks(tmp_path / "z"), 2, random_state=0)
+    assert np.asarray(labels).tolist() == [0, 0, 1, 1]
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -192,6 +201,11 @@ def test_an_archive_of_other_files_is_refused(tmp_path):
         archive.writestr("readme.txt", "no array at all")
     with pytest.raises(ValueError, match="it is no NPY or NPZ file"):
         read_labels(tmp_path / "data.npz")
+
+
+def test_what_follows_an_array_in_an_archive_is_checked_too(tmp_path):
+    write_zip(tmp_path / "data.npz", X=array_file(np.eye(3)) + bytes(2**22))
+    assert read_features(tmp_path / "data.npz").values.shape == (3, 3)
 
 
 @pytest.fixture

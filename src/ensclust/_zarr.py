@@ -45,8 +45,10 @@ def open_array(path: Path) -> Any:
 
 def _names_pickle(value: Any) -> bool:
     """Whether any codec in the metadata is pickle."""
-    if isinstance(value, dict):
-        return any(map(_names_pickle, value.values()))
     if isinstance(value, list):
         return any(map(_names_pickle, value))
-    return isinstance(value, str) and value.lower().endswith("pickle")
+    if not isinstance(value, dict):
+        return False
+    names = (str(value.get(key, "")) for key in ("id", "name"))
+    inner = (part for key, part in value.items() if key != "attributes")
+    return any(n.endswith("pickle") for n in names) or any(map(_names_pickle, inner))

@@ -43,7 +43,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     info: ClassVar[MethodInfo]
     weights: Any = None  # a parameter of the methods in which it has a meaning
-    _pair_bytes: ClassVar[int] = 0  # of memory per pair of base clusters
+    _pair_bytes: ClassVar[int] = 0  # that preparing takes per pair of base clusters
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [

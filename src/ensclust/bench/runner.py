@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING
 
 from ensclust._parallel import thread_count
@@ -56,14 +60,51 @@ def _outcomes(
             yield unit, work.do(store, unit)
         return
     # Forked children would share the parent's OpenMP state, which does not survive.
-    with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(work.do, store, unit): unit for unit in units}
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(n_processes, spawn, initializer=_obey_parent) as pool:
         try:
+            with _interrupts_blocked():
+                waiting = {pool.submit(work.do, store, unit): unit for unit in units}
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in active_children():  # what they have in hand may take hours
+                worker.kill()
             raise
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started here, also while they start.
+
+    It comes to this process when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _obey_parent() -> None:
+    """Let a worker leave Ctrl-C to the process that started it, and end with that.
+
+    If that is killed, it would wait for work for ever. What it has in hand need not be
+    finished: files are written whole or not at all.
+    """
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _in_words(seconds: float) -> str:

@@ -130,8 +130,8 @@ def _average_lines(summary: dict[str, Any]) -> list[str]:
     lines.append("")
     for name, found in summary["averages"].items():
         if found["rank"]:
-            first, second = sorted(found["rank"], key=found["rank"].__getitem__)[:2]
-            lines.append(f"- {_title(name)}: best average rank {first}, then {second}.")
+            best = sorted(found["rank"], key=found["rank"].__getitem__)[:2]
+            lines.append(f"- {_title(name)}: best average rank {', then '.join(best)}.")
     return [*lines, ""]
 
 

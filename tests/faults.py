@@ -107,12 +107,11 @@ class Outcome:
 def undisturbed(work):
     """Return what the files of a run hold, and how many seconds it took."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, log = Path(name, "work"), Path(name, "log")
+        folder.mkdir()
         work.prepare(folder)
         begin = time.monotonic()
-        process, log = start(work, folder)
-        status = process.wait()
-        assert status == 0, text_of(log)
+        assert start(work, folder, log).wait() == 0, log.read_text()
         seconds = time.monotonic() - begin
         return {name: (folder / name).read_bytes() for name in work.outputs}, seconds
 
@@ -124,12 +123,13 @@ def disturbed(work, expected, number, moment):
     """
     outcome = Outcome(work.name, number)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, log = Path(name, "work"), Path(name, "log")
+        folder.mkdir()
         work.prepare(folder)
         for output in work.outputs:
             if "/" not in output:  # others are in directories that runs make
                 (folder / output).write_bytes(OLD)
-        process, log = start(work, folder)
+        process = start(work, folder, log)
         with suppress(subprocess.TimeoutExpired):
             process.wait(moment)
             return None
@@ -142,44 +142,37 @@ def disturbed(work, expected, number, moment):
         outcome.seconds = time.monotonic() - begin
         is_done = all(content_of(folder / o) == expected[o] for o in expected)
         if number == signal.SIGINT and not is_done:
-            outcome.problems += refuse_words(process.returncode, text_of(log))
+            outcome.problems += refuse_words(process.returncode, log.read_text())
         if not ends(process.pid):
             outcome.problems.append("processes are left behind")
         for output, content in expected.items():
             if content_of(folder / output) not in (None, OLD, content):
                 outcome.problems.append(f"{output} is half written")
         outcome.went_on = bool(work.kept and list(folder.glob(work.kept)))
-        process, log = start(work, folder)
-        if process.wait() != 0:
-            outcome.problems.append(f"the restart fails: {text_of(log)}")
+        if start(work, folder, log).wait() != 0:
+            outcome.problems.append(f"the restart fails: {log.read_text()}")
         for output, content in expected.items():
             if content_of(folder / output) != content:
                 outcome.problems.append(f"{output} is not that of an undisturbed run")
     return outcome
 
 
-def start(work, folder):
-    """Start a run in a session of its own; return it and the file of its messages."""
-    log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *work.arguments.split()],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=log,
-        start_new_session=True,
-    )
-    return process, log
+def start(work, folder, log):
+    """Start a run in a session of its own; its messages go to a file."""
+    with log.open("wb") as messages:
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *work.arguments.split()],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
+            start_new_session=True,
+        )
 
 
 def content_of(path):
     return path.read_bytes() if path.exists() else None
-
-
-def text_of(log):
-    log.seek(0)
-    return log.read().decode()
 
 
 def refuse_words(status, text):

@@ -76,6 +76,8 @@ def generated(rng):
     for features in (X, rare, Blocks(X, rows=16)):
         generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
         yield np.column_stack(generator.fit(features).label(X))
+    with mock.patch("ensclust.block_generation.MANY", 1):  # rows count as many
+        yield ensclust.generate(X, 3, base_k=4, random_state=0, n_jobs=1).labels
 
 
 def walk():

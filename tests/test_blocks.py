@@ -398,3 +398,60 @@ def test_features_are_surveyed_once(monkeypatch):
     X = np.random.default_rng(0).normal(size=(90, 3))
     ECPCSMC(3, 4, random_state=0).fit(Blocks(X, rows=40, content="features"))
     assert len(surveys) == 1
+
+
+def test_masked_labels_of_blocks_are_missing_as_in_memory():
+    labels = random_ensemble(120, 4, 5, seed=3).labels
+    masked = np.ma.masked_array(labels, np.arange(labels.size).reshape(120, 4) % 5 == 0)
+    expected = consensus(masked, 3, random_state=0)
+    for blocks in (Blocks(masked, rows=50), Blocks([masked[:70], masked[70:]])):
+        found = np.asarray(consensus(blocks, 3, random_state=0))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_file_that_changed_since_it_was_counted_is_refused(tmp_path):
+    labels = random_ensemble(120, 4, 5, seed=3).labels
+    np.save(tmp_path / "runs.npy", labels)
+    stream = consensus(Blocks(tmp_path / "runs.npy"), 3, random_state=0)
+    np.save(tmp_path / "runs.npy", labels[:60])
+    for use in (list, lambda stream: stream.write(tmp_path / "out.npy")):
+        with pytest.raises(ValueError, match=r"runs\.npy has changed since it was op"):
+            use(stream)
+    assert not (tmp_path / "out.npy").exists()
+
+
+def test_a_function_that_fails_or_gives_other_rows_is_told(tmp_path):
+    labels = random_ensemble(120, 4, 5, seed=3).labels
+    with pytest.raises(ValueError, match="block 1: ZeroDivisionError: division by"):
+        consensus(lambda: (1 / 0 for _ in range(3)), 3)
+    once = iter([labels[:50], labels[50:]])
+    with pytest.raises(TypeError, match="returned the same iterator twice"):
+        consensus(lambda: once, 3)
+    left = [labels[:50]]
+    stream = consensus(lambda: iter([*left, labels[50:]]), 3, random_state=0)
+    left[0] = labels[:40]
+    with pytest.raises(ValueError, match="block 1: 40 rows came; there were 50 in the"):
+        stream.write(tmp_path / "out.npy")
+    assert not (tmp_path / "out.npy").exists()
+
+
+@pytest.mark.parametrize("cell", [[1], b"a", {"x": 1}])
+def test_cells_that_are_no_labels_are_refused_in_blocks_too(cell, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"a": range(9), "b": [cell] * 9})
+    parquet.write_table(table, tmp_path / "runs.parquet")
+    with pytest.raises(ValueError, match="is no label"):
+        consensus(Blocks(tmp_path / "runs.parquet"), 2)
+
+
+def test_one_huge_value_among_many_rows_is_a_cluster_of_its_own(monkeypatch):
+    from ensclust import block_generation, generate
+
+    monkeypatch.setattr(block_generation, "SAMPLE", 50)
+    X = np.random.default_rng(0).normal(size=(2000, 4))
+    X[7, 0] = 1e40
+    expected = np.bincount(generate(X, 1, base_k=2, random_state=0).labels[:, 0])
+    monkeypatch.setattr(block_generation, "MANY", 1000)
+    runs = generate(X, 1, base_k=2, random_state=0)
+    assert sorted(np.bincount(runs.labels[:, 0])) == sorted(expected) == [1, 1999]

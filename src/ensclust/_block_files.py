@@ -38,6 +38,12 @@ def find(path: Path) -> list[Path]:
     return files
 
 
+def stamp(path: Path) -> tuple[int, int]:
+    """Return what tells a file from another that has taken its name."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
 def choose(path: Path, source: _sources.Source, columns, id_column) -> list[int]:
     """Return the positions of the columns of a file to use."""
     if source.choice and columns is None:

@@ -194,6 +194,11 @@ def no_label(where: str, text: str) -> ValueError:
 
 def present_texts(column: np.ndarray) -> np.ndarray:
     """Return a column of texts without spaces around them, None if not clustered."""
+    for kind in {type(value) for value in column}:
+        if issubclass(kind, bytes | list | tuple | dict | np.ndarray):
+            value = next(value for value in column if type(value) is kind)
+            msg = f"{value!r} is no label. {LABEL_RULE}"
+            raise ValueError(msg)
     texts, codes = np.unique([str(v).strip() for v in column], return_inverse=True)
     known = meaning(texts.tolist())
     shown = [None if known[text] == -1 else text for text in texts.tolist()]

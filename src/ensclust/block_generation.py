@@ -38,6 +38,7 @@ SAMPLE = 20_000  # rows, unless max_samples says how many
 MANY = 100_000  # rows from which k-means in memory starts from a sample too
 _ROWS = 512  # of an array that are added up at a time: scores stay in cache
 _BITS = 24  # of the fixed point, as far as sums have room for them
+_ROOM = 20  # bits by which rows may exceed the largest of the sample
 _TOLERANCE = 1e-4  # share of the variance below which a shift of centres ends a run
 
 
@@ -87,6 +88,8 @@ def fit(
 
     is_all = check_share(generator.max_samples, "max_samples", n, "objects") is None
     has_kmeans = generator.algorithm == "lloyd" and hasattr(generator, "mean_")
+    if hasattr(generator, "mean_"):
+        _make_room(generator, known)
     if is_all and has_kmeans and len(sample) < n:
         improve(generator, add_up, known, sample)
     labels = blocks.map(partial(_label, generator=_light(generator)))
@@ -102,6 +105,8 @@ def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
     Memory one float32 copy of ``X`` and the labels, twice.
     """
     sample = _start(generator, len(X), X.__getitem__)
+    known = Survey({0: len(X)}, X.min(axis=0), X.max(axis=0))
+    _make_room(generator, known)
     X32 = scaled(X, generator.mean_, generator.unit_)[-1]
     blocks = [X32[a : a + _ROWS] for a in range(0, len(X), _ROWS)]
 
@@ -113,7 +118,6 @@ def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
             return reduce(_add, _parallel.run(_sums_by_blas, tasks, n_jobs=threads))
 
     if generator.algorithm == "lloyd" and len(sample) < len(X):
-        known = Survey({0: len(X)}, X.min(axis=0), X.max(axis=0))
         improve(generator, add_up, known, sample)
     narrow = np.min_scalar_type(max(len(model.centres) for model in generator.models_))
     labels = _parallel.run(
@@ -139,6 +143,22 @@ def _start(generator: EnsembleGenerator, n: int, take: Callable) -> np.ndarray:
             setattr(generator, name, getattr(on_sample, name))
     generator.label(sample[:1])  # a clusterer without predict is refused here
     return sample
+
+
+def _make_room(generator: EnsembleGenerator, known: Survey) -> None:
+    """Take a larger unit where rows outside the sample are too large for float32."""
+    largest = np.abs([known.low - generator.mean_, known.high - generator.mean_]).max()
+    exponent = int(np.frexp(largest / generator.unit_)[1])
+    if exponent <= _ROOM:
+        return
+    factor = 2.0**exponent
+    generator.unit_ *= factor
+    for model in generator.models_:
+        if isinstance(model, KMeans):
+            centres = model.centres.astype(np.float64) / factor
+            halves = model.half_norms.astype(np.float64) / factor**2
+            model.centres = centres.astype(np.float32)
+            model.half_norms = halves.astype(np.float32)
 
 
 def improve(

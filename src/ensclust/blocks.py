@@ -104,6 +104,8 @@ class Blocks:
         self.identity = ""
         self.path: Path | None = None
         self._list: list[Block] = []
+        self._stamps: list[tuple[str, int, int]] = []
+        self._last: list = [None]  # what the function returned, for all copies
         self._function: Callable | None = None
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
@@ -138,11 +140,30 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         if self._function is None:
             return iter(self._list)
-        return _from_function(self._function)
+        arrays = self._function()
+        if hasattr(arrays, "__next__") and arrays is self._last[0]:
+            msg = (
+                f"{self._function!r} returned the same iterator twice, which can be "
+                "passed over only once. Let it make a new one each time."
+            )
+            raise TypeError(msg)
+        self._last[0] = arrays
+        return _from_function(self._function, arrays)
 
     def __len__(self) -> int:
         """Return the number of blocks, 0 if it is not known."""
         return len(self._list)
+
+    def check_unchanged(self) -> None:
+        """Raise if a file is another than when it was opened."""
+        for name, *stamp in self._stamps:
+            path = Path(name)
+            if not path.exists() or list(_block_files.stamp(path)) != stamp:
+                msg = (
+                    f"{name} has changed since it was opened: what is known of it no "
+                    "longer holds. Open it again."
+                )
+                raise ValueError(msg)
 
     def map(self, function: Callable) -> Blocks:
         """Return the stream of ``function(columns)``, labels that are made from it.
@@ -195,10 +216,9 @@ class Blocks:
                     )
                     self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
         self.path = path
-        stats = [(str(file), file.stat()) for file in files]
-        stamps = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+        self._stamps = [(str(file), *_block_files.stamp(file)) for file in files]
         rows_of = [block.n_rows for block in self._list]
-        self.identity = repr((stamps, rows_of, columns, id_column))
+        self.identity = repr((self._stamps, rows_of, columns, id_column))
 
     def _take_dask(self, array) -> None:
         if array.ndim != 2 or not array.shape[1]:
@@ -256,7 +276,8 @@ def is_stream(value: Any) -> bool:
 
 def columns_of(value: Any) -> list[np.ndarray]:
     """Return the columns of one block, each contiguous in memory."""
-    if isinstance(value, np.ndarray) and value.ndim == 2 and 0 not in value.shape:
+    is_plain = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
+    if is_plain and value.ndim == 2 and 0 not in value.shape:
         return list(np.ascontiguousarray(value.T))
     return label_columns(value)
 
@@ -317,13 +338,22 @@ def _without_arguments(function: Callable) -> Callable:
     return function
 
 
-def _from_function(function: Callable) -> Iterator[Block]:
-    arrays = function()
+def _from_function(function: Callable, arrays: Any) -> Iterator[Block]:
+    """Yield the blocks that a function returned; one that fails is named."""
     if not hasattr(arrays, "__iter__"):
         msg = f"{function!r} returned {type(arrays).__name__}. Give {KINDS}."
         raise TypeError(msg)
-    for i, array in enumerate(arrays):
-        yield Block(f"block {i + 1}", partial(columns_of, array))
+    i, left = 0, iter(arrays)
+    while True:
+        try:
+            array = next(left)
+        except StopIteration:
+            return
+        except Exception as error:
+            msg = f"block {i + 1}: {type(error).__name__}: {error}"
+            raise ValueError(msg) from error
+        i += 1
+        yield Block(f"block {i}", partial(columns_of, array))
 
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:

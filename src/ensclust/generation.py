@@ -338,6 +338,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def _prototype(self, base: Any):
         if isinstance(base, str) and base == "kmeans":
             check_choice(self.algorithm, "algorithm", ("lloyd", "minibatch"))
+            if isinstance(self.init, str):
+                check_choice(self.init, "init", ("k-means++", "random"))
             max_iter = check_integer(self.max_iter, "max_iter")
             return KMeans(self.init, max_iter, self.algorithm)
         if isinstance(base, type) and hasattr(base, "fit_predict"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ensclust import block_generation
 from ensclust._archives import HEADER
@@ -82,6 +83,7 @@ class LabelStream:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[np.ndarray]:
+        self._blocks.check_unchanged()
         for number, block in numbered(self._blocks):
             lazy = hasattr(block.load, "compute")
             value = block.load.compute() if lazy else block.load
@@ -117,6 +119,7 @@ class LabelStream:
         path = Path(path)
         suffix = path.suffix.lower()
         check_output(path, self._blocks.path)
+        self._blocks.check_unchanged()
         with beside(path) as part:
             put, fill = self._create(suffix, part)
             work = partial(
@@ -167,6 +170,9 @@ def _columns(columns, number: int, *, works: list) -> np.ndarray:
 def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
     """Label a block, put the labels where they belong, and return cluster sizes."""
     labels = work(columns, number)
+    if len(labels) != (expected := starts[number + 1] - starts[number]):
+        msg = f"{len(labels)} rows came; there were {expected} in the pass before."
+        raise ValueError(msg)
     rest = put(number, starts[number], labels)
     sizes = [
         np.bincount(column[column >= 0], minlength=k)
@@ -247,6 +253,13 @@ def write_generated(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
 
     Memory one block of features and its labels.
     """
+    if sparse.issparse(X):
+        msg = (
+            "X is sparse, which out= does not take. Leave it out, or pass the rows as "
+            "dense blocks."
+        )
+        raise ValueError(msg)
+    check_path(path)
     blocks = Blocks(X, content="features")
     check_output(Path(path), blocks.path)
     known = block_generation.survey(blocks)

@@ -76,7 +76,7 @@ def generated(rng):
     for features in (X, rare, Blocks(X, rows=16)):
         generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
         yield np.column_stack(generator.fit(features).label(X))
-    with mock.patch("ensclust.block_generation.MANY", 1):  # rows count as many
+    with mock.patch("ensclust.block_generation.MANY", 40):  # that many are many
         yield ensclust.generate(X, 3, base_k=4, random_state=0, n_jobs=1).labels
 
 

@@ -85,10 +85,12 @@ def generating(sizes: dict) -> list[Measurement]:
             f"generate, {kind}, N = {n:,}, d = 16, M = {base['m']}",
             (
                 Side("ensclust", "generate", {**options, "kind": kind}),
-                Side("loop", "scikit-learn loop", {**options, "kind": kind}),
+                Side(
+                    "scikit-learn loop", "scikit-learn loop", {**options, "kind": kind}
+                ),
             ),
             (
-                Bar("ensclust", 1, "share", "loop"),
+                Bar("ensclust", 1, "share", "scikit-learn loop"),
                 Bar("ensclust", reach, "under", None, "work_mb", "MB", note),
             ),
         )

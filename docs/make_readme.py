@@ -83,7 +83,7 @@ def speed() -> str:
             so = f"{ratio}x faster" if "faster" in reach else f"{ratio}x the {unit}"
             rows.append((work, ours, against, theirs, so))
     cores = lines[0]["cores"]
-    return f"{cores} cores, medians of three runs each.\n\n{markdown(rows)}\n"
+    return f"{cores} cores, medians of up to three runs each.\n\n{markdown(rows)}\n"
 
 
 def markdown(rows: list[tuple[str, ...]]) -> str:

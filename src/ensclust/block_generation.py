@@ -100,8 +100,9 @@ def fit(
 
 
 def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
-    """Fit k-means to many rows in memory, as to blocks of them: labels are equal.
+    """Fit k-means to many rows in memory, as to blocks of them.
 
+    Labels are equal but for rows that rounding puts between two centres.
     Memory one float32 copy of ``X`` and the labels, twice.
     """
     sample = _start(generator, len(X), X.__getitem__)

@@ -31,7 +31,7 @@ LAYERS = (
         "io",
     ),
     ("_block_files", "blocks", "tally", "checkpoints", "passes"),
-    ("similarity", "coassociation", "dendrogram", "partition", "voting"),
+    ("similarity", "spectrum", "coassociation", "dendrogram", "partition", "voting"),
     ("coarsening", "engines", "journal", "linkage"),
     (
         "nearest",

@@ -133,12 +133,11 @@ def test_a_cut_of_heavy_nodes_is_one_of_repeated_nodes():
     Z = similarity.propagate(similarity.jaccard(ens))
     copies = cluster_copies(ens, weights)
     mass = np.repeat(weights, ens.cluster_counts).astype(float)
-    graph, degree = partition.regularised(Z, mass)
-    many, many_degree = partition.regularised(Z[np.ix_(copies, copies)])
-    few = partition.ncut_embedding(graph, degree, 4)[0]
-    assert np.allclose(few, partition.ncut_embedding(many, many_degree, 4)[0])
-    parts = partition.ncut(Z, 4, mass=mass, random_state=0)
-    again = partition.ncut(Z[np.ix_(copies, copies)], 4, random_state=0)
+    few = partition.NormalisedCut(Z, mass=mass)
+    many = partition.NormalisedCut(Z[np.ix_(copies, copies)])
+    assert np.allclose(few.embedding(4)[0], many.embedding(4)[0])
+    parts = few.labels(4, random_state=0)
+    again = many.labels(4, random_state=0)
     assert ari(parts[copies], again) == 1
 
 

@@ -298,6 +298,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self._prepare(ensemble)
         for k in ks:
             yield self._cut(k)
+        self._drop_graph()
+
+    def _drop_graph(self) -> None:
+        """Free the graph that some methods cut: nobody needs it after the cuts."""
+        self.__dict__.pop("_graph", None)
 
     def _find_weights(self, ensemble: Ensemble) -> np.ndarray | None:
         if self.weights is None:

@@ -252,11 +252,11 @@ def eigengaps(
     """Return the gap after the k-th eigenvalue of the graph of base clusters.
 
     The graph is weighted by Jaccard coefficients and normalised as for
-    :func:`ensclust.partition.ncut`. NaN for more clusters than base clusters. Time
-    N M^2 / 2 for counting and Nc^3, memory 3 Nc^2.
+    :class:`ensclust.partition.NormalisedCut`. NaN for more clusters than base clusters.
+    Time N M^2 / 2 for counting and Nc^3, memory 3 Nc^2.
     """
-    graph, degree = partition.regularised(similarity.jaccard(ensemble, n_jobs=n_jobs))
+    graph = partition.NormalisedCut(similarity.jaccard(ensemble, n_jobs=n_jobs))
     n = len(graph)
-    spectrum = partition.ncut_embedding(graph, degree, min(n, max(ks) + 1))[0]
+    spectrum = graph.embedding(min(n, max(ks) + 1))[0]
     spectrum = np.append(spectrum, 0.0)  # what comes after the last node
     return np.array([spectrum[k - 1] - spectrum[k] if k <= n else np.nan for k in ks])

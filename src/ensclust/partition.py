@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -16,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from ensclust import _parallel
 from ensclust._validation import check_n_clusters, check_square, import_optional
+from ensclust.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,75 +24,92 @@ if TYPE_CHECKING:
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
 _MAX_ROUNDS = 21
-_SMALL = 1000  # nodes up to which one thread finds eigenvectors
-_LARGE = 4000  # nodes from which a few eigenvectors are found by iteration
 _MAX_WORK = 5e8  # starts times n k^2: some seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
 _METIS_LOCK = Lock()  # METIS draws from the C library's generator, one per process
 
 
-def ncut(
-    W: npt.ArrayLike,
-    n_clusters: int,
-    *,
-    random_state=None,
-    n_starts: int = 50,
-    mass: np.ndarray | None = None,
-) -> np.ndarray:
-    """Partition a graph by normalised cut: spectral relaxation, then rotation.
+class NormalisedCut:
+    """Normalised cuts of a graph: spectral relaxation, then rotation.
 
     Parameters
     ----------
     W : array-like of shape (n, n)
         Symmetric, non-negative weights, diagonal included.
-    n_clusters : int
-        Number of parts.
-    random_state : int, RandomState instance or None
-        Draws the rows at which the discretisation starts.
-    n_starts : int, default=50
-        Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
-        partition with the least :func:`ncut_value` is kept.
     mass : ndarray of shape (n,) or None
         How many nodes each stands for, above 0; None is one each.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Part of each node; some part may stay empty.
 
     Notes
     -----
     Offset-regularised normalised cut of Cour, Yu and Shi with the discretisation of
     Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
-    so that the result does not hang on the numbering of nodes. Time n^3 for the
-    eigenvectors (n^2 k above 4,000 nodes, where they are found by iteration) and n k^2
-    per round and start, memory 2 n^2.
+    so that the result does not hang on the numbering of nodes. Time n^3 once for the
+    eigenvectors (n^2 k above 4,000 nodes, where they are found by iteration), then for
+    each number of parts n^2 k, and n k^2 per round and start. Memory 2 n^2.
 
     Examples
     --------
     >>> W = [[1, 1, 0, 0], [1, 1, 0.1, 0], [0, 0.1, 1, 1], [0, 0, 1, 1]]
-    >>> ncut(W, 2, random_state=0)
+    >>> NormalisedCut(W).labels(2, random_state=0)
     array([0, 0, 1, 1])
     """
-    W = check_square(W, "W")
-    k = check_n_clusters(n_clusters, len(W))
-    if k == 1 or k == len(W):
-        return np.arange(len(W)) if k > 1 else np.zeros(len(W), np.int64)
-    graph, degree = regularised(W, mass)
-    rows = ncut_embedding(graph, degree, k)[1]
-    # A node that none of the k vectors reaches (more components than k) stays at 0.
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    np.divide(rows, length, out=rows, where=length > 0)
-    by_degree = np.argsort(-degree, kind="stable")
-    rng = check_random_state(random_state)
-    n_starts = min(n_starts, max(5, int(_MAX_WORK / (len(W) * k**2))))
-    starts = by_degree[rng.permutation(len(W))[:n_starts]]
-    with _parallel.one_blas_thread():  # the matrices are too small for more
-        found = [_discretise(rows, start) for start in starts]
-        values = _values(graph, degree, found, k)
-    # Of values that are equal to rounding the first is taken.
-    return found[int(np.argmax(values <= values.min() + 1e-12))]
+
+    def __init__(self, W: npt.ArrayLike, *, mass: np.ndarray | None = None):
+        self._graph, self._degree = _regularised(check_square(W, "W"), mass)
+        root = np.sqrt(self._degree)
+        self._spectrum = Spectrum(self._graph / root[:, None] / root)
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def embedding(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k largest eigenvalues of D^-1/2 W D^-1/2 and D^-1/2 v of each.
+
+        Columns are scaled to norm sqrt(n).
+        """
+        eigenvalues, vectors = self._spectrum.leading(k)
+        vectors = vectors[:, ::-1] / np.sqrt(self._degree)[:, None]
+        vectors *= np.sqrt(len(self)) / np.linalg.norm(vectors, axis=0)
+        return eigenvalues[::-1], vectors
+
+    def labels(
+        self, n_clusters: int, *, random_state=None, n_starts: int = 50
+    ) -> np.ndarray:
+        """Cut the graph into parts.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of parts.
+        random_state : int, RandomState instance or None
+            Draws the rows at which the discretisation starts.
+        n_starts : int, default=50
+            Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
+            partition with the least :func:`ncut_value` is kept.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Part of each node; some part may stay empty.
+        """
+        n = len(self)
+        k = check_n_clusters(n_clusters, n)
+        if k in {1, n}:
+            return np.arange(n) if k > 1 else np.zeros(n, np.int64)
+        rows = self.embedding(k)[1]
+        # A node that none of the k vectors reaches (more components than k) stays at 0.
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        np.divide(rows, length, out=rows, where=length > 0)
+        by_degree = np.argsort(-self._degree, kind="stable")
+        rng = check_random_state(random_state)
+        n_starts = min(n_starts, max(5, int(_MAX_WORK / (n * k**2))))
+        starts = by_degree[rng.permutation(n)[:n_starts]]
+        with _parallel.one_blas_thread():  # the matrices are too small for more
+            found = [_discretise(rows, start) for start in starts]
+            values = _values(self._graph, self._degree, found, k)
+        # Of values that are equal to rounding the first is taken.
+        return found[int(np.argmax(values <= values.min() + 1e-12))]
 
 
 def ncut_value(W: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int) -> float:
@@ -104,7 +120,7 @@ def ncut_value(W: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int) -> floa
     >>> round(ncut_value([[1, 0], [0, 1]], [0, 1], 2), 3)
     0.5
     """
-    graph, degree = regularised(check_square(W, "W"))
+    graph, degree = _regularised(check_square(W, "W"))
     return _value(graph, degree, np.asarray(labels), n_clusters)
 
 
@@ -205,7 +221,8 @@ class TransferCut:
         scaled /= np.where(root_y > 0, root_y, 1)
         self._scaled = scaled
         n, m = scaled.shape
-        self._gram = scaled.T @ scaled if m <= n else scaled @ scaled.T
+        gram = scaled.T @ scaled if m <= n else scaled @ scaled.T
+        self._spectrum = Spectrum(gram)
 
     def __len__(self) -> int:
         return len(self._scaled)
@@ -216,11 +233,8 @@ class TransferCut:
         A node outside of the k leading eigenvectors has a row of zeros.
         """
         n, m = self._scaled.shape
-        size = len(self._gram)
-        k = min(n_clusters, size)
-        eigenvalues, vectors = linalg.eigh(
-            self._gram, subset_by_index=[size - k, size - 1], check_finite=False
-        )
+        k = min(n_clusters, len(self._spectrum))
+        eigenvalues, vectors = self._spectrum.leading(k)
         if m <= n:
             rows = self._scaled @ vectors
         else:
@@ -248,7 +262,7 @@ class TransferCut:
             return model.fit_predict(self.embedding(k))
 
 
-def regularised(
+def _regularised(
     W: np.ndarray, mass: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the graph that is cut, and its degrees."""
@@ -260,35 +274,6 @@ def regularised(
     degree = graph.sum(axis=1) + 2 * offset
     graph.flat[:: len(W) + 1] += offset
     return graph, degree
-
-
-def ncut_embedding(
-    graph: np.ndarray, degree: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues of D^-1/2 W D^-1/2 and D^-1/2 times its vectors.
-
-    Columns are scaled to norm sqrt(n).
-    """
-    root = np.sqrt(degree)
-    eigenvalues, vectors = _leading(graph / root[:, None] / root, k)
-    vectors = vectors[:, ::-1] / root[:, None]
-    vectors *= np.sqrt(len(graph)) / np.linalg.norm(vectors, axis=0)
-    return eigenvalues[::-1], vectors
-
-
-def _leading(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues, ascending, and their vectors; A is lost."""
-    n = len(A)
-    if n > _LARGE and k < n // 10:  # some 100 products with a vector, not n of them
-        start = np.random.default_rng(0).normal(size=n)
-        n_kept = max(2 * k + 20, 60)
-        with suppress(sparse.linalg.ArpackNoConvergence):
-            return sparse.linalg.eigsh(A, k, which="LA", v0=start, ncv=n_kept, tol=0)
-    # On small matrices threads wait for each other longer than they work.
-    with _parallel.one_blas_thread() if n < _SMALL else nullcontext():
-        return linalg.eigh(
-            A, subset_by_index=[n - k, n - 1], overwrite_a=True, check_finite=False
-        )
 
 
 def _metis_graph(pymetis, W: np.ndarray, sizes: np.ndarray) -> dict:

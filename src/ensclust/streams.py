@@ -58,7 +58,9 @@ def solve(
         return whole, [Solved(_nobody, 0) for _ in ks]
     if isinstance(model, MetaClustering):
         passes = Passes(blocks, engine, known, model._seed)
-        return whole, [vote(model, passes, k) for k in _prepare(model, known, ks)]
+        cuts = [vote(model, passes, k) for k in _prepare(model, known, ks)]
+        model._drop_graph()
+        return whole, cuts
     try:
         known = find_rows(model, blocks, engine, known, checkpoint)
     except TooManyRowsError:
@@ -71,7 +73,7 @@ def solve(
     for k in _prepare(model, known, ks):
         fit = k if isinstance(k, str) else min(k, n_rows)
         cuts.append(_cut(model, known, fit, k))
-    model.__dict__.pop("_graph", None)  # F x Nc numbers of PTGP
+    model._drop_graph()
     return whole, cuts
 
 

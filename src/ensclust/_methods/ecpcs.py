@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ensclust import partition, similarity
+from ensclust import similarity
 from ensclust._documentation import MethodInfo, document
 from ensclust._methods._families import (
     Agglomeration,
@@ -17,6 +17,7 @@ from ensclust._methods._families import (
     weigh,
 )
 from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust.partition import NormalisedCut
 
 if TYPE_CHECKING:
     from ensclust.ensemble import Ensemble
@@ -243,10 +244,10 @@ class ECPCSMC(MetaClustering):
         # sides never meet, and Z is 0 between them.
         return np.maximum(Z, W) if ensemble.n_clusterings == 2 else Z
 
+    def _prepare(self, ensemble: Ensemble) -> None:
+        super()._prepare(ensemble)
+        mass = cluster_mass(ensemble, self._weights)
+        self._graph = NormalisedCut(self.cluster_similarity_, mass=mass)
+
     def _partition(self, n_clusters: int) -> np.ndarray:
-        return partition.ncut(
-            self.cluster_similarity_,
-            n_clusters,
-            mass=cluster_mass(self._prepared, self._weights),
-            random_state=self._seed,
-        )
+        return self._graph.labels(n_clusters, random_state=self._seed)

@@ -135,12 +135,18 @@ class MCLA(MetaClustering):
             partition.import_metis()  # rather now than after the work
         return similarity.jaccard(ensemble, n_jobs=self.n_jobs)
 
+    def _prepare(self, ensemble: Ensemble) -> None:
+        super()._prepare(ensemble)
+        if self.partitioner == "ncut":
+            mass = cluster_mass(ensemble, self._weights)
+            self._graph = partition.NormalisedCut(self.cluster_similarity_, mass=mass)
+
     def _partitions(self, n_clusters: int) -> list[np.ndarray]:
         """Return the distinct parts that the runs found."""
+        if self.partitioner == "ncut":
+            return [self._graph.labels(n_clusters, random_state=self._seed)]
         W, sizes = self.cluster_similarity_, self._prepared.sizes
         mass = cluster_mass(self._prepared, self._weights)
-        if self.partitioner == "ncut":
-            return [partition.ncut(W, n_clusters, mass=mass, random_state=self._seed)]
         sizes = sizes if mass is None else sizes * mass
         seeds = check_random_state(self._seed).randint(2**31 - 1, size=self.n_init)
         runs = partition.metis(weigh(W, mass), sizes, n_clusters, seeds=seeds)

@@ -124,12 +124,6 @@ class PTGP(BaseConsensus):
         self.n_neighbors = n_neighbors
         self.steps = steps
 
-    def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
-        try:
-            return super()._solve(ensemble, ks)
-        finally:  # F x Nc numbers that nobody needs after the cuts
-            self.__dict__.pop("_graph", None)
-
     def _needed_memory(self, ensemble: Ensemble) -> int:
         return 16 * len(ensemble.fragments().counts) * ensemble.n_base_clusters
 

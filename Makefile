@@ -3,13 +3,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test fuzz faults lint audit docs bench bench-quick clean
+.PHONY: demo test test-fast coverage mutants fuzz faults lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# All but the tests that take seconds each: below three minutes.
+test-fast: .venv/test
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+coverage: .venv/coverage
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+
+# Changes lines of five modules one by one and tells which changes no test noticed: an hour.
+mutants: .venv/mutants
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 # Ten minutes, two for each target; tests replay the corpus in seconds.
 fuzz: .venv/fuzz

@@ -23,7 +23,7 @@ SIZES = {
         "peers": 5_000,
     },
     "quick": {
-        "without": ("methods-few", "against"),
+        "without": ("methods-", "against", "propagate-64", "srs-wine", "generate-Mini"),
         "k": 26,
         "base": {"m": 20, "lo": 26, "hi": 54},
         "graph": {"n": 2_000, "m": 20, "lo": 25, "hi": 25},

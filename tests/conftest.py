@@ -37,6 +37,13 @@ def pytest_configure():
             index.unlink(missing_ok=True)
 
 
+def pytest_terminal_summary(terminalreporter, config):
+    """Say how to run the tests in the same order again; quiet runs hide it."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
+        terminalreporter.write_line(f"Same order again: --randomly-seed={seed}")
+
+
 @pytest.fixture
 def golden():
     """Load an output of a published code, or skip."""

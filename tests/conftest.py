@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "ensclust",
@@ -14,7 +14,11 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("ensclust")
+# Of a mutant it is enough to know that it fails, not how small a case may be.
+settings.register_profile(
+    "mutants", settings.get_profile("ensclust"), phases=[Phase.explicit, Phase.generate]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ensclust"))
 
 ROOT = Path(__file__).resolve().parents[1]
 MADE = ("_build", "gallery", "reference", "results")  # by the build of the site

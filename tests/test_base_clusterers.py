@@ -1,6 +1,8 @@
 """Base clusterings by real clusterers, on parts of the data, from any container."""
 
+import threading
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -49,6 +51,27 @@ CLUSTERERS = [
 ]
 every_clusterer = pytest.mark.parametrize("base", CLUSTERERS, ids=str)
 PARTS = {"max_samples": 0.7, "max_features": 0.6, "projection": 2}
+
+
+class Threaded(KMeans):
+    """A clusterer that remembers in which thread each copy was fitted."""
+
+    threads: ClassVar[set[int]] = set()
+
+    def __init__(self, n_clusters=3, *, n_init=1, random_state=None, n_jobs=None):
+        super().__init__(n_clusters, n_init=n_init, random_state=random_state)
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.threads.add(threading.get_ident())
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("wrap", [lambda base: base, make_pipeline])
+def test_clusterers_with_threads_of_their_own_are_run_one_at_a_time(wrap):
+    Threaded.threads.clear()
+    generate(BLOBS, 6, base=wrap(Threaded()), base_k=3, random_state=0, n_jobs=3)
+    assert Threaded.threads == {threading.get_ident()}
 
 
 @every_clusterer

@@ -73,6 +73,7 @@ def replay_by_candidates(coarse, operator, near, tolerance=1e-6):
     return groups
 
 
+@pytest.mark.slow
 @given(ensembles(), st.integers(1, 12))
 def test_in_one_window_every_merge_joins_a_nearest_pair(ens, max_regions):
     for operator in (CoAssociation(ens), enhanced(ens)):

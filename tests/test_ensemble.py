@@ -61,7 +61,8 @@ def test_from_clusterings_takes_vectors_of_any_kind():
 
 
 @pytest.mark.parametrize(
-    ("n_clusters", "dtype"), [(255, np.uint8), (256, np.uint16), (65536, np.uint32)]
+    ("n_clusters", "dtype"),
+    [(255, np.uint8), (256, np.uint16), (65535, np.uint16), (65536, np.uint32)],
 )
 def test_codes_take_the_smallest_type_with_room_for_the_sentinel(n_clusters, dtype):
     column = np.append(np.arange(n_clusters), -1)

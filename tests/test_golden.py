@@ -64,6 +64,7 @@ def test_ncut_eigenvalues_are_the_authors(golden, name):
         assert np.abs(values - z[f"ncut_eval_k{k}"]).max() < 1e-8
 
 
+@pytest.mark.slow
 @every_set
 @pytest.mark.parametrize("seed", range(5))
 def test_ecpcs_mc_cuts_no_more_than_the_authors_best_run(golden, name, seed):
@@ -117,6 +118,7 @@ def test_link_based_labels_are_linkclues(golden, name, engine, method, field):
         assert ari(labels[:, a], stored[:, a]) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "wine_z"])
 @every_engine
 def test_eac_is_valid_by_replay(golden, name, engine):
@@ -125,6 +127,7 @@ def test_eac_is_valid_by_replay(golden, name, engine):
     replay(tree, *lift(ens, np.eye(ens.n_base_clusters)))
 
 
+@pytest.mark.slow
 @every_set
 @every_engine
 def test_eac_is_valid_by_replay_of_sums(golden, name, engine):

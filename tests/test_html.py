@@ -70,12 +70,19 @@ def test_a_bar_is_no_longer_than_its_cell(value, width):
 
 def test_an_ensemble_shows_its_clusterings():
     found = page(Ensemble(LABELS))
-    assert "5 objects, 3 clusterings, 7 base clusters" in found.text
+    assert [cell for cell in found.cells if cell] == [
+        "Ensemble: 5 objects, 3 clusterings, 7 base clusters",
+        *("clustering", "clusters", "share of the largest", "not clustered"),
+        *("0", "3", "0.400", "0"),
+        *("1", "2", "0.600", "0"),
+        *("2", "2", "0.600", "1"),
+    ]
     assert found.tags.count("tr") == 4
     many = page(Ensemble(np.tile(LABELS, 10)))
     assert many.tags.count("tr") == 1 + _html.SHOWN
-    assert "and 18 more" in many.text
-    assert page(Ensemble(np.full((3, 1), -1))).cells.count("3") == 1
+    assert many.cells[-1] == "and 18 more"
+    nowhere = page(Ensemble(np.full((3, 1), -1)))
+    assert nowhere.cells[-4:] == ["0", "0", "0.000", "3"]
 
 
 def test_hostile_labels_do_not_reach_the_page():

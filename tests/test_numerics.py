@@ -151,6 +151,7 @@ def test_labels_are_exact_and_nothing_leaks(method, table):
         check_labels(method, table, k)
 
 
+@pytest.mark.slow
 @every_method
 def test_a_thousand_clusterings_give_labels(method):
     # Most have one cluster: there are 1,060 base clusters, not thousands.
@@ -171,6 +172,7 @@ def test_single_precision_above_4000_base_clusters_gives_the_same(method, monkey
     assert np.array_equal(labels, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["eac", "kcc", "ecc", "sec", "ptgp"])
 def test_thousands_of_equal_clusterings_are_returned(method):
     table = np.column_stack([GROUPS] * 2000)

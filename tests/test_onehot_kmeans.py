@@ -348,6 +348,7 @@ PREFIXES = {
 ANOTHER_WAY = {("wine_z", "nuc", 5, 8)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", SETS)
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_objectives_are_the_published_ones(golden, data, prefix):

@@ -94,3 +94,8 @@ def test_settling_leaves_no_metacluster_without_objects(case):
     labels, left = voting.settle(ens, meta, seed=0)
     assert set(labels) == set(range(left.max() + 1))
     assert np.array_equal(voting.vote(ens, left, seed=0), labels)
+
+
+def test_losers_get_minus_one_and_the_others_close_ranks():
+    left = voting.without_losers(np.array([3, 0, -1, 1, 2, 3]), np.array([0, 3]))
+    assert left.tolist() == [1, 0, -1, -1, -1, 1]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from ensclust import _kernels
+from ensclust import _kernels, _parallel
 from ensclust._validation import no_sparse
 
 _ROWS = 8192  # rows centred at a time
@@ -185,6 +185,16 @@ def configured(prototype, k: int, seed: int):
         final.set_params(**{name: k})
     seeded = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
     return model.set_params(**dict.fromkeys(seeded, seed))
+
+
+def runs_at_a_time(prototypes: list, n_jobs: int | None) -> int:
+    """Return the number of threads: one if a clusterer has an ``n_jobs`` of its own.
+
+    Two threads that start threads of scikit-learn lose each other's warning filters.
+    """
+    own = [p for p in prototypes if not isinstance(p, KMeans)]
+    names = [name.split("__")[-1] for p in own for name in p.get_params()]
+    return 1 if "n_jobs" in names else _parallel.thread_count(n_jobs)
 
 
 def varies(prototype) -> bool:

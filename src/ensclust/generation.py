@@ -15,8 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ensclust import _parallel
-from ensclust._base_clusterers import Diversity, KMeans, fit_one, scaled, varies
+from ensclust._base_clusterers import (
+    Diversity,
+    KMeans,
+    fit_one,
+    runs_at_a_time,
+    scaled,
+    varies,
+)
 from ensclust._base_k import draw_base_k
 from ensclust._progress import tell
 from ensclust._validation import (
@@ -85,7 +91,8 @@ def generate(
     random_state : int, RandomState instance or None
         Decides k and the seed of every run before the first one starts.
     n_jobs : int or None
-        Runs at a time, in threads; None is one per core. Does not change the result.
+        Runs at a time, in threads; None is one per core. A clusterer with an n_jobs of
+        its own is run one at a time. Does not change the result.
     out : path or None, default=None
         An .npy file, or a .parquet or .zarr directory, that the labels are written to
         block by block as they are made, instead of being held in memory.
@@ -244,7 +251,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             runs = Parallel(
-                _parallel.thread_count(self.n_jobs),
+                runs_at_a_time(prototypes, self.n_jobs),
                 backend="threading",
                 return_as="generator",
             )(

@@ -25,6 +25,24 @@ MADE = ("_build", "gallery", "reference", "results")  # by the build of the site
 SHARED = Path(os.environ.get("ENSCLUST_SHARED", ROOT.parent / "shared"))
 
 
+# Files whose tests start programs, browsers or clusters; others mark single tests.
+SLOW = {
+    f"test_{name}.py"
+    for name in (
+        "bench", "benchmarks", "cli_files", "demo", "determinism", "distributed",
+        "doc_code", "examples", "faults", "kernel_modes", "read_memory", "readme",
+        "report_browser",
+    )
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of files that take long."""
+    for item in items:
+        if item.path.name in SLOW:
+            item.add_marker("slow")
+
+
 def pages():
     """Return the pages of docs/ that somebody wrote."""
     docs = ROOT / "docs"

@@ -112,6 +112,7 @@ def test_importing_an_estimator_does_not_import_numba():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_kernels_compile_where_nothing_can_be_cached(tmp_path):
     code = (
         "import numba.core.caching as c\n"

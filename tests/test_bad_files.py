@@ -156,6 +156,7 @@ def test_h5ad_that_is_cut_short_is_named(tmp_path):
     refused(lambda: read_labels(path, columns=["a"]), "cells.h5ad cannot be read as h5")
 
 
+@pytest.mark.slow
 def test_a_table_of_100000_columns_is_read(tmp_path):
     path = tmp_path / "wide.csv"
     names = ",".join(f"c{i}" for i in range(100_000))

@@ -18,6 +18,7 @@ NAMES = ["kcc", "eac", "ecpcs-mc"]
 ENSEMBLE = random_ensemble(90, 10, 5, seed=0, noise=0.5)
 
 
+@pytest.mark.slow
 def test_scikit_learns_checks_pass_and_run():
     model = BestConsensus(3, methods=["eac", "kcc"])
     with warnings.catch_warnings():

@@ -42,6 +42,7 @@ def test_blocks_give_the_labels_of_memory(method, labels):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [11, 64, 700, 10_000])
 @pytest.mark.parametrize("method", ["ecpcs-mc", "mcla", "kcc"])
 def test_labels_do_not_depend_on_the_size_of_blocks(method, rows, labels):
@@ -62,6 +63,7 @@ def test_weights_and_noise_count_as_in_memory(options, labels):
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+@pytest.mark.slow
 @given(label_tables(max_objects=30), st.integers(1, 7), st.integers(1, 3))
 @pytest.mark.filterwarnings("ignore:.* formed:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* no base clustering:UserWarning")
@@ -351,6 +353,7 @@ def test_numbers_in_texts_are_told_from_names():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
 def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
     """From the rows that it draws it gives the labels that memory gives from them."""

@@ -433,6 +433,7 @@ def test_demo_shows_a_table_and_says_where_the_labels_are(run, tmp_path):
 # --- as a process
 
 
+@pytest.mark.slow
 def test_script_clusters_a_file(data, tmp_path):
     done = process(SCRIPT, "cluster", data, "-k", "3", "-o", tmp_path / "o.csv")
     assert done.returncode == 0, done.stderr
@@ -440,6 +441,7 @@ def test_script_clusters_a_file(data, tmp_path):
     assert len((tmp_path / "o.csv").read_text().splitlines()) == 61
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_interrupt_is_one_line_and_130():
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -450,6 +452,7 @@ def test_interrupt_is_one_line_and_130():
         assert running.wait(timeout=60) == 130
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_reader_that_leaves_early_causes_no_complaint(tmp_path):
     path = tmp_path / "labels.csv"

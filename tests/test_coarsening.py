@@ -116,6 +116,7 @@ def test_a_merge_joins_the_nearest_of_those_that_were_compared(ens, window):
     replay_by_candidates(coarse, operator, known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [CoAssociation, enhanced, simrank])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("window", [512, 32])

@@ -27,6 +27,7 @@ def partition_of(labels):
     return {frozenset(np.flatnonzero(labels == c)) for c in np.unique(labels)}
 
 
+@pytest.mark.slow
 @every_method
 def test_scikit_learns_checks_pass_and_run(method):
     with warnings.catch_warnings():
@@ -143,6 +144,7 @@ def test_labels_do_not_depend_on_n_jobs(method):
     assert np.array_equal(one, five)
 
 
+@pytest.mark.slow
 @every_method
 def test_a_list_of_k_gives_what_each_k_gives(method):
     ens = random_ensemble(100, 8, 4, seed=5)
@@ -176,6 +178,7 @@ def test_fit_on_features_finds_clear_clusters(method):
     assert model.ensemble_.cluster_counts.min() >= 3
 
 
+@pytest.mark.slow
 @every_method
 def test_a_model_survives_pickling(method, tmp_path):
     model = make(method, n_clusters=3, random_state=0, n_clusterings=5).fit(X)

@@ -165,6 +165,7 @@ def test_the_output_has_names_and_fits_pandas():
     ]
 
 
+@pytest.mark.slow
 def test_the_generator_passes_scikit_learns_checks():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)

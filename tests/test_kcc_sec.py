@@ -41,6 +41,7 @@ def quietly(model, labels):
         return model.fit(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", SETS)
 @pytest.mark.parametrize("prefix", ESTIMATORS)
 def test_labels_are_the_published_ones(golden, data, prefix):

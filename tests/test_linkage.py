@@ -121,6 +121,7 @@ def test_missing_labels_use_label_space_whatever_the_budget():
     reference.replay(one, *reference.lift(ens, enhanced(ens).similarity))
 
 
+@pytest.mark.slow
 def test_pair_sums_beyond_32_bits_are_counted_in_64():
     # 40,000 objects in 4 distinct rows: N^2 M / 4 exceeds 2^32.
     rows = np.array([[0] * 12, [0] * 6 + [1] * 6, [1] * 12, [2] * 12])

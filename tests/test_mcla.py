@@ -106,6 +106,7 @@ def test_jaccard_matches_the_published_code(golden, name):
     np.testing.assert_array_equal(found, stored["jaccard"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_share_as_much_as_those_of_the_published_code(golden, name, seed):

@@ -32,6 +32,7 @@ print(tree.n_leaves, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
 @pytest.mark.parametrize(("max_memory", "per_leaf_squared"), [(2**31, 4), (1, 0)])
 def test_linkage_stays_within_its_bound(max_memory, per_leaf_squared):

@@ -120,6 +120,7 @@ for path in folder.glob("*.model"):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["joblib", "skops"])
 def test_saved_models_predict_in_a_fresh_process(kind, tmp_path):
     skops = pytest.importorskip("skops.io") if kind == "skops" else None

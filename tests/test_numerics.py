@@ -74,6 +74,7 @@ small_tables = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @every_table
 @pytest.mark.parametrize("steps", [1, 20, 1000])
 def test_trajectories_keep_their_bounds_and_definition(table, steps):
@@ -99,6 +100,7 @@ def test_triples_keep_their_bounds_and_definition(table):
     assert np.allclose(T, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @small_tables
 def test_simrank_keeps_its_bounds_and_definition(table):
     ens = Ensemble(table)
@@ -144,6 +146,7 @@ def check_labels(method, table, k):
     assert np.array_equal(np.isnan(sure.item_consensus), is_alone)
 
 
+@pytest.mark.slow
 @every_method
 @every_table
 def test_labels_are_exact_and_nothing_leaks(method, table):

@@ -148,6 +148,7 @@ def test_importing_the_displays_does_not_import_matplotlib():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "k"), [("ecpcs-hc", 1), ("ecpcs-mc", 2), ("ecpcs-mc", 60), ("kcc", 1)]
 )
@@ -163,6 +164,7 @@ def test_every_display_draws_any_number_of_clusters(method, k):
         DISPLAYS[name].from_estimator(model).figure_.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 12, 40, 60])
 @pytest.mark.parametrize("name", ["matrix", "dendrogram", "stability"])
 def test_numbers_of_clusters_do_not_overlap(name, k):

@@ -152,6 +152,7 @@ def test_similarity_matches_the_published_code(golden, name):
     np.testing.assert_allclose(found, stored["PTS"], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 def test_labels_are_among_those_of_the_published_code(golden, name):
     stored = golden(f"ptgp_{name}")

@@ -234,6 +234,12 @@ def open_parquet(path: Path) -> Source:
     only = index[0] if len(index) == 1 else None
     meta = file.metadata
     pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+    if sum(pieces) != meta.num_rows:
+        msg = (
+            f"{path} is damaged: it says that it has {meta.num_rows} rows, and its row "
+            f"groups have {sum(pieces)}. Write it again."
+        )
+        raise ValueError(msg)
     return Source(list(schema.names), meta.num_rows, blocks, only, pieces=pieces)
 
 

@@ -1,0 +1,107 @@
+"""What ``make mutants`` found: writes docs/mutants.md, and fails on what nobody examined.
+
+``python -m tests.mutants`` reads the results that mutmut left in ``mutants/``. A mutant
+that no test noticed needs a reason in REASONS; the first that matches its change counts.
+"""
+
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+
+from tests.conftest import ROOT
+
+PAGE = ROOT / "docs" / "mutants.md"
+GOAL = 85  # percent
+SURVIVED, NO_TESTS = 0, 33
+NAMES = {1: "failed a test", 3: "failed a test", SURVIVED: "survived"}
+TOO_LONG = "ran into the limit of time"
+
+# (pattern of the function, pattern of the line before or after, why nothing changes)
+REASONS: tuple[tuple[str, str, str], ...] = ()
+
+
+def outcomes() -> dict[str, int]:
+    """Return the exit status of the tests for each mutant."""
+    found: dict[str, int] = {}
+    for path in sorted((ROOT / "mutants" / "src").rglob("*.meta")):
+        found |= json.loads(path.read_text())["exit_code_by_key"]
+    return found
+
+
+def change(name: str) -> tuple[str, str]:
+    """Return the lines before and after."""
+    lines = get_diff_for_mutant(name).splitlines()[2:]
+    return tuple(
+        " ".join(line[1:].strip() for line in lines if line[:1] == sign)
+        for sign in "-+"
+    )
+
+
+def function(name: str) -> str:
+    """Return module and function in the words of the source."""
+    module, _, rest = name.removeprefix("ensclust.").partition(".x")
+    return f"{module}.{rest.partition('__mutmut')[0].strip('_ǁ').replace('ǁ', '.')}"
+
+
+def reason(where: str, before: str, after: str) -> str | None:
+    """Return why no test can or should notice a change."""
+    for place, line, why in REASONS:
+        if re.search(place, where) and re.search(line, f"{before}\n{after}"):
+            return why
+    return None
+
+
+def table(found: dict[str, int]) -> list[str]:
+    """Return lines of Markdown: mutants by module and what became of them."""
+    counts: dict[str, Counter] = defaultdict(Counter)
+    for name, status in found.items():
+        counts[name.split(".")[1]][NAMES.get(status, TOO_LONG)] += 1
+    heads = ("failed a test", TOO_LONG, "survived")
+    lines = [
+        f"| module | mutants | {' | '.join(heads)} | noticed |",
+        "| --- |" + " ---: |" * 5,
+    ]
+    for module, own in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
+        total = own.total()
+        noticed = 100 * (1 - own["survived"] / total)
+        cells = " | ".join(str(own[head]) for head in heads)
+        lines.append(f"| {module} | {total} | {cells} | {noticed:.1f} % |")
+    return lines
+
+
+def main() -> int:
+    """Write the page; return 1 where something is below the goal or not examined."""
+    found = outcomes()
+    undone = [name for name, status in found.items() if status in {None, NO_TESTS}]
+    survivors = [name for name, status in found.items() if status == SURVIVED]
+    grouped: dict[str | None, list[str]] = defaultdict(list)
+    for name in survivors:
+        where, (before, after) = function(name), change(name)
+        line = f"| `{where}` | `{before}` | `{after}` |".replace("||", "\\|\\|")
+        grouped[reason(where, before, after)].append(line)
+    lines = [*table(found), ""]
+    for why in sorted(filter(None, grouped)):
+        lines += [f"## {why}", "", "| where | line | changed to |", "| --- | --- | --- |"]
+        lines += [*grouped[why], ""]
+    PAGE.write_text(HEAD + "\n".join(lines))
+    for line in grouped[None]:
+        print("not examined:", line)
+    noticed = 100 * (1 - len(survivors) / len(found))
+    print(f"{noticed:.1f} % of {len(found)} mutants noticed, {len(undone)} not run")
+    return int(bool(grouped[None]) or bool(undone) or noticed < GOAL)
+
+
+HEAD = """# Mutants
+
+`make mutants` changes the modules that everything rests on in one place at a time, such as `<` to `<=` or
+an argument to `None`, and runs their tests. A change that no test notices is a hole in the tests, or
+changes nothing that anybody can see. `python -m tests.mutants` writes this page from the last run. Those
+that survived were looked at; what they have in common is the heading above them.
+
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test fuzz faults lint audit docs bench bench-quick clean
+.PHONY: demo test test-lowest fuzz faults lint audit docs bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# On the lowest versions that are supported: needs PYTHON to be 3.11 or 3.12.
+test-lowest: .venv-lowest/test
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile
 
 # Ten minutes, two for each target; tests replay the corpus in seconds.
 fuzz: .venv/fuzz
@@ -53,5 +57,11 @@ bench-quick: .venv/bench
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
+.venv-lowest/test: pyproject.toml .ci/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	PIP_CONSTRAINT=.ci/lowest.txt .venv-lowest/bin/python -m pip install --quiet \
+	  --editable ".[test]"
+	touch $@
+
 clean:
-	rm -rf .venv $(SITE)
+	rm -rf .venv .venv-lowest $(SITE)

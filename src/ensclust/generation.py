@@ -186,8 +186,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     >>> consensus = ECPCSMC(3, base="precomputed", random_state=0)
     >>> model = make_pipeline(StandardScaler(), generator, consensus).fit(X)
-    >>> (model.predict(X) == consensus.labels_).all()
-    np.True_
+    >>> bool((model.predict(X) == consensus.labels_).all())
+    True
     """
 
     def __init__(

@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
 
-.PHONY: demo test test-fast coverage mutants fuzz faults lint audit docs bench bench-quick clean
+.PHONY: demo test test-fast test-lowest coverage mutants fuzz faults lint audit docs \
+	bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
@@ -21,7 +22,11 @@ coverage: .venv/coverage
 # Changes lines of five modules one by one and tells which changes no test noticed: an hour.
 mutants: .venv/mutants
 	HYPOTHESIS_PROFILE=mutants OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mutmut run
-	$(BIN)/mutmut results
+	$(BIN)/python -m tests.mutants
+
+# On the lowest versions that are supported: needs PYTHON to be 3.11 or 3.12.
+test-lowest: .venv-lowest/test
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile
 
 # Ten minutes, two for each target; tests replay the corpus in seconds.
 fuzz: .venv/fuzz
@@ -65,5 +70,11 @@ bench-quick: .venv/bench
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
+.venv-lowest/test: pyproject.toml .ci/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	PIP_CONSTRAINT=.ci/lowest.txt .venv-lowest/bin/python -m pip install --quiet \
+	  --editable ".[test]"
+	touch $@
+
 clean:
-	rm -rf .venv $(SITE)
+	rm -rf .venv .venv-lowest $(SITE)

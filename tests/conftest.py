@@ -1,10 +1,12 @@
 """Fixtures shared by the tests, and where the published codes' outputs may lie."""
 
+import inspect
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
@@ -48,6 +50,13 @@ def pages():
     docs = ROOT / "docs"
     found = sorted(docs.rglob("*.md"))
     return [path for path in found if path.relative_to(docs).parts[0] not in MADE]
+
+
+def cli_runner():
+    """Return a runner of command lines that keeps stdout and stderr apart."""
+    # click 8.1 mixes the two streams unless told; later versions cannot be told.
+    known = inspect.signature(CliRunner).parameters
+    return CliRunner(**({"mix_stderr": False} if "mix_stderr" in known else {}))
 
 
 def pytest_configure():

@@ -1,7 +1,7 @@
-"""What ``make mutants`` found: writes docs/mutants.md, and fails on what nobody examined.
+"""What ``make mutants`` found: writes docs/mutants.md, fails on what nobody examined.
 
 ``python -m tests.mutants`` reads the results that mutmut left in ``mutants/``. A mutant
-that no test noticed needs a reason in REASONS; the first that matches its change counts.
+that no test noticed needs a reason in REASONS; the first that fits its change counts.
 """
 
 import json
@@ -10,7 +10,6 @@ import sys
 from collections import Counter, defaultdict
 
 from mutmut.mutation.diff_apply import get_diff_for_mutant
-
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "mutants.md"
@@ -64,7 +63,10 @@ def table(found: dict[str, int]) -> list[str]:
         f"| module | mutants | {' | '.join(heads)} | noticed |",
         "| --- |" + " ---: |" * 5,
     ]
-    for module, own in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
+    for module, own in [
+        *sorted(counts.items()),
+        ("all", sum(counts.values(), Counter())),
+    ]:
         total = own.total()
         noticed = 100 * (1 - own["survived"] / total)
         cells = " | ".join(str(own[head]) for head in heads)
@@ -84,7 +86,12 @@ def main() -> int:
         grouped[reason(where, before, after)].append(line)
     lines = [*table(found), ""]
     for why in sorted(filter(None, grouped)):
-        lines += [f"## {why}", "", "| where | line | changed to |", "| --- | --- | --- |"]
+        lines += [
+            f"## {why}",
+            "",
+            "| where | line | changed to |",
+            "| --- | --- | --- |",
+        ]
         lines += [*grouped[why], ""]
     PAGE.write_text(HEAD + "\n".join(lines))
     for line in grouped[None]:
@@ -96,10 +103,11 @@ def main() -> int:
 
 HEAD = """# Mutants
 
-`make mutants` changes the modules that everything rests on in one place at a time, such as `<` to `<=` or
-an argument to `None`, and runs their tests. A change that no test notices is a hole in the tests, or
-changes nothing that anybody can see. `python -m tests.mutants` writes this page from the last run. Those
-that survived were looked at; what they have in common is the heading above them.
+`make mutants` changes the modules that everything rests on in one place at a time, such
+as `<` to `<=` or an argument to `None`, and runs their tests. A change that no test
+notices is a hole in the tests, or changes nothing that anybody can see.
+`python -m tests.mutants` writes this page from the last run. Those that survived were
+looked at; what they have in common is the heading above them.
 
 """
 

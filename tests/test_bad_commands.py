@@ -4,8 +4,8 @@ import shlex
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+from conftest import cli_runner
 from ensclust.cli import main
 
 RUNS = "a,b,c\n0,0,x\n0,0,x\n1,1,y\n1,0,y\n1,1,y\n0,1,x\n"
@@ -169,7 +169,7 @@ def contents(folder):
 def test_line(folder, monkeypatch, line):
     monkeypatch.chdir(folder)
     before = contents(folder)
-    result = CliRunner().invoke(main, shlex.split(line))
+    result = cli_runner().invoke(main, shlex.split(line))
     assert isinstance(result.exception, SystemExit), result.exc_info
     assert (result.exit_code, result.stdout) == (2, "")
     (error,) = result.stderr.splitlines()

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+from conftest import cli_runner
 from ensclust import datasets, similarity
 from ensclust.bench import (
     experiments,
@@ -388,7 +388,7 @@ def test_quick_run_writes_tables_and_summary(tmp_path, monkeypatch):
     monkeypatch.setattr(report.datasets, "load", load)
     arguments = "table1 table2 table3 --quick --runs 1 --datasets wine,gisette -q"
     arguments += " --methods eac,ecpcs-hc --n-jobs 1 --out"
-    done = CliRunner().invoke(
+    done = cli_runner().invoke(
         reproduce, [*arguments.split(), str(tmp_path)], catch_exceptions=False
     )
     assert done.exit_code == 0
@@ -414,14 +414,14 @@ def test_quick_run_writes_tables_and_summary(tmp_path, monkeypatch):
 def test_unknown_names_are_refused(tmp_path):
     arguments = ["table2", "--datasets", "iris", "--out", str(tmp_path)]
     with pytest.raises(ValueError, match=r"iris.*wine"):
-        CliRunner().invoke(reproduce, arguments, catch_exceptions=False)
+        cli_runner().invoke(reproduce, arguments, catch_exceptions=False)
 
 
 def test_datasets_are_listed():
-    text = CliRunner().invoke(datasets_command).stdout
+    text = cli_runner().invoke(datasets_command).stdout
     assert "gisette" in text
     assert "20,000 objects" in text
-    facts = json.loads(CliRunner().invoke(datasets_command, ["--json"]).stdout)
+    facts = json.loads(cli_runner().invoke(datasets_command, ["--json"]).stdout)
     assert facts["wine"]["n_clusters"] == 3
 
 

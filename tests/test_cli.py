@@ -1,6 +1,5 @@
 """The command line: what goes to stdout, what to stderr, and how it ends."""
 
-import inspect
 import json
 import os
 import signal
@@ -10,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import make_blobs
 
 import ensclust
+from conftest import cli_runner
 from ensclust import _progress
 from ensclust._methods import METHODS
 from ensclust.cli import main
@@ -27,10 +26,7 @@ def run(tmp_path, monkeypatch):
     """Return a function that runs a command line in an empty directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_progress, "PATIENCE", 600.0)  # a slow machine adds no lines
-    # click 8.1 mixes the two streams unless told; later versions cannot be told.
-    known = inspect.signature(CliRunner).parameters
-    runner = CliRunner(**({"mix_stderr": False} if "mix_stderr" in known else {}))
-    return lambda *args, **more: runner.invoke(
+    return lambda *args, **more: cli_runner().invoke(
         main, [str(arg) for arg in args], prog_name="ensclust", **more
     )
 

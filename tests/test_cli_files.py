@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import make_blobs
 
 import ensclust
+from conftest import cli_runner
 from ensclust.cli import main
 from ensclust.io import read_labels, write_labels
 
@@ -189,12 +189,12 @@ def test_certainty_says_how_far_the_inputs_support_a_result(tmp_path):
     runs, found = tmp_path / "runs.csv", tmp_path / "found.csv"
     runs.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,1\n1,1,1\n")
     found.write_text("object,cluster\n0,0\n1,0\n2,1\n3,1\n")
-    result = CliRunner().invoke(main, ["certainty", str(runs), str(found), "--json"])
+    result = cli_runner().invoke(main, ["certainty", str(runs), str(found), "--json"])
     assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
     assert facts["clusters"]["consensus"] == pytest.approx([2 / 3, 1])
     assert facts["clusterings"]["name"] == ["a", "b", "c"]
-    shown = CliRunner().invoke(main, ["certainty", str(runs), str(found)]).stdout
+    shown = cli_runner().invoke(main, ["certainty", str(runs), str(found)]).stdout
     assert shown.startswith("Certainty of 4 objects in 2 clusters, from 3 base")
 
 
@@ -204,20 +204,20 @@ def test_certainty_refuses_what_it_cannot_compare(tmp_path):
     short.write_text("cluster\n0\n1\n")
     wide.write_text("k2,k3\n0,0\n0,1\n1,2\n")
     for path, message in ((short, "has 2 rows"), (wide, "columns k2, k3")):
-        result = CliRunner().invoke(main, ["certainty", str(runs), str(path)])
+        result = cli_runner().invoke(main, ["certainty", str(runs), str(path)])
         assert result.exit_code == 2
         assert message in result.stderr
     picked = ["certainty", str(runs), str(wide), "--cluster-column", "k2"]
-    assert CliRunner().invoke(main, picked).exit_code == 0
+    assert cli_runner().invoke(main, picked).exit_code == 0
 
 
 def test_noise_in_a_file_can_be_a_cluster_of_its_own(tmp_path):
     runs = tmp_path / "runs.csv"
     runs.write_text("a,b\n0,0\n0,0\n-1,-1\n-1,-1\n")
     args = ["consensus", str(runs), "-k", "2", "--seed", "0", "-q"]
-    left_out = CliRunner().invoke(main, args).stdout
+    left_out = cli_runner().invoke(main, args).stdout
     assert left_out.split() == ["object,cluster", "0,0", "1,0", "2,-1", "3,-1"]
-    kept = CliRunner().invoke(main, [*args, "--noise", "own-cluster"]).stdout
+    kept = cli_runner().invoke(main, [*args, "--noise", "own-cluster"]).stdout
     assert kept.split() == ["object,cluster", "0,0", "1,0", "2,1", "3,1"]
 
 
@@ -227,9 +227,9 @@ def test_row_numbers_are_no_names_of_objects(tmp_path):
     write_labels(runs, LABELS, names=NAMES, ids=names)
     write_labels(labels, TRUTH)  # with row numbers in place of names
     call = ["certainty", str(runs), str(labels), "--id-column", "object"]
-    done = CliRunner().invoke(main, call)
+    done = cli_runner().invoke(main, call)
     assert done.exit_code == 0, done.output
     write_labels(labels, TRUTH, ids=names[::-1])
-    done = CliRunner().invoke(main, call)
+    done = cli_runner().invoke(main, call)
     assert done.exit_code == 2
-    assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.output
+    assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.stderr

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+from conftest import cli_runner
 from ensclust._demo import as_text, run_demo
 from ensclust._methods import METHODS
 from ensclust.cli import main
@@ -38,7 +38,7 @@ def test_demo_as_json(tmp_path, monkeypatch):
     found = {"truth": np.array([0, 1]), "a method": np.array([0, 0])}
     monkeypatch.setattr("ensclust._demo.run_demo", lambda *, quiet: (found, [ROW]))
     path = tmp_path / "labels.csv"
-    result = CliRunner().invoke(main, ["demo", "--json", "-o", str(path)])
+    result = cli_runner().invoke(main, ["demo", "--json", "-o", str(path)])
     expected = {"dataset": "digits", "scores": [ROW], "output": str(path)}
     assert json.loads(result.stdout) == expected
     assert path.read_text() == "object,truth,a method\n0,0,0\n1,1,0\n"

@@ -10,11 +10,14 @@ from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-PINS = [
-    Requirement(line)
-    for line in (ROOT / ".ci" / "constraints.txt").read_text().splitlines()
-    if not line.startswith("#")
-]
+
+
+def constraints(name):
+    lines = (ROOT / ".ci" / name).read_text().splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("#")]
+
+
+PINS = constraints("constraints.txt")
 
 
 def requirements(texts):
@@ -36,6 +39,23 @@ def test_the_versions_of_ci_are_within_the_bounds(extra):
         name = canonicalize_name(found.name)
         assert name in pinned, f"{name} is not in .ci/constraints.txt"
         assert pinned[name] in found.specifier
+
+
+def lower_bounds(texts):
+    """Return these requirements, those of the extras among them too, as pins."""
+    pins = set()
+    for found in map(Requirement, texts):
+        if found.name == "ensclust":
+            pins.update(*(lower_bounds(EXTRAS[extra]) for extra in found.extras))
+        else:
+            [bound] = found.specifier
+            pins.add(f"{canonicalize_name(found.name)}=={bound.version}")
+    return pins
+
+
+def test_the_lowest_versions_are_the_lower_bounds():
+    pins = {str(pin) for pin in constraints("lowest.txt") if "==" in str(pin)}
+    assert pins == lower_bounds([*PROJECT["dependencies"], *EXTRAS["test"]])
 
 
 def test_a_pin_is_one_version_and_names_no_place():

@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.cluster import AgglomerativeClustering, MiniBatchKMeans
 from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
 import ensclust
 import ensclust.streams
+from conftest import cli_runner
 from ensclust import (
     Blocks,
     Ensemble,
@@ -285,7 +285,7 @@ def test_the_command_line_passes_over_blocks(tmp_path, labels, engine):
     np.save(tmp_path / "labels.npy", labels)
     command = ["consensus", str(tmp_path / "labels.npy"), "-k", "3,5", "--seed", "4"]
     command += ["-o", str(tmp_path / "found.npy"), "--json", "--engine", *engine]
-    result = CliRunner().invoke(main, command)
+    result = cli_runner().invoke(main, command)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["n_objects"] == 500
     expected = consensus(labels, [3, 5], random_state=4)
@@ -303,7 +303,7 @@ def test_the_command_line_writes_the_same_with_every_engine(
     facts, found = [], []
     for engine in ("memory", "blocks"):
         output = f"{engine}{suffix}"
-        result = CliRunner().invoke(main, [*command, output, "--engine", engine])
+        result = cli_runner().invoke(main, [*command, output, "--engine", engine])
         assert result.exit_code == 0, result.output
         facts.append(json.loads(result.stdout))
         if suffix == ".npy":
@@ -330,7 +330,9 @@ def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
     np.save(tmp_path / "data.npy", features)
     command = ["cluster", str(tmp_path / "data.npy"), "-k", "6", "--seed", "0"]
     command += ["--n-clusterings", "5", "--engine", "dask"]
-    result = CliRunner().invoke(main, [*command, "-o", str(tmp_path / "found.parquet")])
+    result = cli_runner().invoke(
+        main, [*command, "-o", str(tmp_path / "found.parquet")]
+    )
     assert result.exit_code == 0, result.output
     assert "3,000 objects" in result.stderr
     assert (tmp_path / "found.parquet" / "part-000000.parquet").exists()
@@ -352,7 +354,7 @@ def test_the_command_line_says_what_is_wrong(
     np.save("labels.npy", labels)
     (tmp_path / "there.zarr").mkdir()
     command = ["consensus", "labels.npy", "-k", "3", *options]
-    result = CliRunner().invoke(main, command)
+    result = cli_runner().invoke(main, command)
     assert result.exit_code == 2
     assert message in result.stderr
 

@@ -11,10 +11,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import ensclust
-from conftest import ROOT
+from conftest import ROOT, cli_runner
 from ensclust import Blocks, CoAssociation, _memory, consensus, datasets, inspection
 from ensclust.cli import main
 from ensclust.io import read_features, read_labels
@@ -148,7 +147,7 @@ def test_no_command_unpickles(tmp_path, trap, command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_objects(tmp_path / "data.npy", trap)
     words = [word.format(tmp_path / "data.npy") for word in command]
-    result = CliRunner().invoke(main, words)
+    result = cli_runner().invoke(main, words)
     assert result.exit_code == 2
     assert "Python objects, which are never loaded" in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npy"]
@@ -241,7 +240,7 @@ def test_a_table_is_measured_before_it_is_read(tmp_path, suffix):
     for read in (read_features, read_labels):
         with pytest.raises(MemoryError, match=rf"table of .*{MUCH}Pass over it in"):
             read(path)
-    result = CliRunner().invoke(main, ["cluster", str(path), "-k", "2"])
+    result = cli_runner().invoke(main, ["cluster", str(path), "-k", "2"])
     assert result.exit_code == 2
     assert "of memory; 6.1e-05 GiB are available." in result.stderr
     assert result.stderr.count("\n") == 1

@@ -107,7 +107,7 @@ def test_product_needs_no_square_matrix():
     sizes = ensemble.fragments().counts
     neighbors = microclusters.elite_neighbors(ensemble, 5)
     similarity = microclusters.TrajectorySimilarity(neighbors, sizes, 5)
-    X = sparse.random_array((len(sizes), 70), density=0.2, rng=0)
+    X = sparse.random_array((len(sizes), 70), density=0.2, random_state=0)
     square = similarity.product(sparse.eye_array(len(sizes)))
     np.testing.assert_allclose(similarity.product(X), square @ X, atol=1e-12)
 

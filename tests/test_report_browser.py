@@ -244,7 +244,8 @@ def test_hostile_names_stay_text(show, hostile):
     page.get_by_label("Search").fill("<script>")
     assert page.locator("#objects-table tbody tr").count() > 0
     page.locator("#graph-chart .point").first.hover(force=True)
-    assert "stolen" in page.locator("#graph-chart .hoverlayer").text_content()
+    hover = page.locator("#graph-chart .hoverlayer text").first
+    assert "stolen" in hover.text_content()
     assert page.locator("img").count() == 0
     assert page.evaluate("typeof window.stolen") == "undefined"
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
 from ensclust import _kernels, _parallel
 from ensclust._validation import no_sparse
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 _ROWS = 8192  # rows centred at a time
 
@@ -126,8 +128,10 @@ class KMeans:
         return labels
 
 
-def fit_one(prototype, k: int, seed: int, diversity: Diversity, X):
-    """Make one base clustering of ``X``.
+def fit_one(
+    prototype, k: int, seed: int, diversity: Diversity, X, pools: ThreadpoolController
+):
+    """Make one base clustering of ``X``, with one thread of OpenMP.
 
     Returns
     -------
@@ -144,7 +148,7 @@ def fit_one(prototype, k: int, seed: int, diversity: Diversity, X):
     """
     rows, view = diversity.draw(X.shape, seed)
     seen = view.of(X if rows is None else X[rows])
-    with threadpool_limits(1, user_api="openmp"):
+    with pools.limit(limits=1, user_api="openmp"):
         if isinstance(prototype, KMeans):
             model = KMeans(prototype.init, prototype.max_iter, prototype.algorithm)
             model.fit(seen, k, seed, view, X.shape[1])

@@ -389,4 +389,4 @@ for command in (compare, certainty, report, info, demo, reproduce, datasets):
 def _say(kind: str, message: Any) -> None:
     text = re.sub(r"\s*\n\s*", " ", str(message).strip())
     # Not click.echo, which would write into a moving line of progress.
-    print(f"ensclust: {kind}: {text}", file=sys.stderr)
+    print(f"ensclust: {kind}: {text}", file=sys.stderr, flush=True)

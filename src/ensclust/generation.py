@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ensclust._base_clusterers import (
     Diversity,
@@ -193,8 +193,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     >>> consensus = ECPCSMC(3, base="precomputed", random_state=0)
     >>> model = make_pipeline(StandardScaler(), generator, consensus).fit(X)
-    >>> (model.predict(X) == consensus.labels_).all()
-    np.True_
+    >>> bool((model.predict(X) == consensus.labels_).all())
+    True
     """
 
     def __init__(
@@ -247,8 +247,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             self.mean_, self.unit_, X32 = scaled(X)
         # BLAS limits and filters of warnings are global to the process: set once
         # around all runs, so that the runs' own cannot restore each other's. OpenMP
-        # limits belong to a thread: set in each worker.
-        with threadpool_limits(1), warnings.catch_warnings():
+        # limits belong to a thread: set in each worker, for libraries looked up here,
+        # since to do so while another thread imports one may end in a deadlock.
+        pools = ThreadpoolController()
+        with pools.limit(limits=1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             runs = Parallel(
                 runs_at_a_time(prototypes, self.n_jobs),
@@ -256,7 +258,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
                 return_as="generator",
             )(
                 delayed(fit_one)(
-                    p, k, int(s), diversity, X32 if isinstance(p, KMeans) else X
+                    p, k, int(s), diversity, X32 if isinstance(p, KMeans) else X, pools
                 )
                 for p, k, s in zip(prototypes, base_k, seeds, strict=True)
             )

@@ -162,8 +162,8 @@ def metis(
     --------
     >>> W = [[1, 1, 0, 0], [1, 1, 0.1, 0], [0, 0.1, 1, 1], [0, 0, 1, 1]]
     >>> parts = metis(W, [1, 1, 1, 1], 2)[0]
-    >>> parts[0] == parts[1] != parts[2] == parts[3]
-    np.True_
+    >>> bool(parts[0] == parts[1] != parts[2] == parts[3])
+    True
     """
     W = check_square(W, "W")
     k = check_n_clusters(n_clusters, len(W))
@@ -208,8 +208,8 @@ class TransferCut:
     --------
     >>> cut = TransferCut([[1, 0, 0], [1, 0.1, 0], [0, 1, 1], [0, 0, 1]])
     >>> labels = cut.labels(2, random_state=0)
-    >>> labels[0] == labels[1] != labels[2] == labels[3]
-    np.True_
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
     """
 
     def __init__(self, B: npt.ArrayLike):

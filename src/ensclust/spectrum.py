@@ -85,6 +85,8 @@ class Spectrum:
 
 def _vectors(reduced: _Tridiagonal, k: int) -> tuple[np.ndarray, np.ndarray]:
     n = len(reduced.diagonal)
+    if n == 1:  # nothing beside the diagonal, which older SciPy does not take
+        return reduced.diagonal.copy(), np.ones((1, 1))
     eigenvalues, vectors = linalg.eigh_tridiagonal(
         reduced.diagonal,
         reduced.beside,
@@ -93,9 +95,9 @@ def _vectors(reduced: _Tridiagonal, k: int) -> tuple[np.ndarray, np.ndarray]:
         check_finite=False,
         lapack_driver="stebz",
     )
-    if n > 1:  # the first row is no part of the reflections
-        below = np.asfortranarray(vectors[1:])
-        product = "L", "N", reduced.reflections[1:, :-1], reduced.scales, below
-        n_work = int(lapack.dormqr(*product, -1)[1][0])
-        vectors[1:] = lapack.dormqr(*product, n_work, overwrite_c=1)[0]
+    # The first row is no part of the reflections.
+    below = np.asfortranarray(vectors[1:])
+    product = "L", "N", reduced.reflections[1:, :-1], reduced.scales, below
+    n_work = int(lapack.dormqr(*product, -1)[1][0])
+    vectors[1:] = lapack.dormqr(*product, n_work, overwrite_c=1)[0]
     return eigenvalues, vectors

@@ -194,8 +194,8 @@ class ECPCSMC(MetaClustering):
     >>> from ensclust import ECPCSMC
     >>> X = load_iris().data
     >>> model = ECPCSMC(3, random_state=0).fit(X)
-    >>> (model.predict(X[:5]) == model.labels_[:5]).all()
-    np.True_
+    >>> bool((model.predict(X[:5]) == model.labels_[:5]).all())
+    True
     """
 
     info = MethodInfo(

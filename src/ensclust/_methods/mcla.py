@@ -85,8 +85,8 @@ class MCLA(MetaClustering):
     >>> from ensclust import MCLA
     >>> X = load_iris().data
     >>> model = MCLA(3, partitioner="ncut", random_state=0).fit(X)
-    >>> (model.predict(X[:5]) == model.labels_[:5]).all()
-    np.True_
+    >>> bool((model.predict(X[:5]) == model.labels_[:5]).all())
+    True
     """
 
     info = MethodInfo(

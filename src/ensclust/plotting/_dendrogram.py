@@ -49,8 +49,8 @@ class DendrogramDisplay:
     >>> from ensclust import ECPCSHC, DendrogramDisplay
     >>> model = ECPCSHC(3, random_state=0).fit(load_iris().data)
     >>> display = DendrogramDisplay.from_estimator(model, max_leaves=12)
-    >>> display.sizes.sum()
-    np.int64(150)
+    >>> int(display.sizes.sum())
+    150
     """
 
     def __init__(self, dendrogram: Dendrogram, n_clusters: int | None = None):

@@ -19,14 +19,24 @@ NAMES = {1: "failed a test", 3: "failed a test", SURVIVED: "survived"}
 TOO_LONG = "ran into the limit of time"
 
 # (pattern of the function, pattern of the line before or after, why nothing changes)
-REASONS: tuple[tuple[str, str, str], ...] = ()
+REASONS = (
+    ("", "n_jobs", "The number of threads never changes a result"),
+    ("", "overwrite_a|check_finite|driver=", "LAPACK's choice of memory and algorithm"),
+    ("", r"np.divide\(U", "In place or in new memory"),
+    ("", "strict=", "The lengths that are compared cannot differ"),
+    ("", r"naming_index\(|check_integer\(", "The name of an argument in a message"),
+    ("", "writeable = None", "None is as false as False"),
+)
 
 
 def outcomes() -> dict[str, int]:
     """Return the exit status of the tests for each mutant."""
-    found: dict[str, int] = {}
+    found: dict[str, int | None] = {}
     for path in sorted((ROOT / "mutants" / "src").rglob("*.meta")):
         found |= json.loads(path.read_text())["exit_code_by_key"]
+    undone = [name for name, status in found.items() if status in {None, NO_TESTS}]
+    if undone or not found:
+        sys.exit(f"{len(undone)} of {len(found)} mutants were not run: make mutants")
     return found
 
 
@@ -47,10 +57,16 @@ def function(name: str) -> str:
 
 def reason(where: str, before: str, after: str) -> str | None:
     """Return why no test can or should notice a change."""
+    if _without_texts(before) == _without_texts(after):
+        return "Words of a message"
     for place, line, why in REASONS:
         if re.search(place, where) and re.search(line, f"{before}\n{after}"):
             return why
     return None
+
+
+def _without_texts(line: str) -> str:
+    return re.sub(r"""f?(["']).*?\1""", "", line)
 
 
 def table(found: dict[str, int]) -> list[str]:
@@ -77,7 +93,6 @@ def table(found: dict[str, int]) -> list[str]:
 def main() -> int:
     """Write the page; return 1 where something is below the goal or not examined."""
     found = outcomes()
-    undone = [name for name, status in found.items() if status in {None, NO_TESTS}]
     survivors = [name for name, status in found.items() if status == SURVIVED]
     grouped: dict[str | None, list[str]] = defaultdict(list)
     for name in survivors:
@@ -97,8 +112,8 @@ def main() -> int:
     for line in grouped[None]:
         print("not examined:", line)
     noticed = 100 * (1 - len(survivors) / len(found))
-    print(f"{noticed:.1f} % of {len(found)} mutants noticed, {len(undone)} not run")
-    return int(bool(grouped[None]) or bool(undone) or noticed < GOAL)
+    print(f"{noticed:.1f} % of {len(found)} mutants noticed")
+    return int(bool(grouped[None]) or noticed < GOAL)
 
 
 HEAD = """# Mutants

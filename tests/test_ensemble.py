@@ -197,11 +197,6 @@ def test_clusterings_of_different_length_are_refused_by_number():
         Ensemble.from_clusterings([[0, 1, 1], [0, 1]])
 
 
-def test_no_clusterings_are_refused():
-    with pytest.raises(ValueError, match="at least one"):
-        Ensemble.from_clusterings([])
-
-
 def test_recode_names_a_wrong_number_of_columns():
     with pytest.raises(ValueError, match="3 columns; the ensemble has 2"):
         Ensemble([[0, 1]]).recode([[0, 1, 2]])
@@ -213,3 +208,39 @@ def test_an_ensemble_stays_immutable_through_pickle():
     for array in (ens.columns, ens.offsets):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+def test_from_clusterings_treats_noise_as_the_constructor_does():
+    vectors = [[0, -1, -1], [4, 4, -1]]
+    for noise in ("missing", "own-cluster"):
+        made = Ensemble.from_clusterings(vectors, noise=noise)
+        assert made == Ensemble(np.transpose(vectors), noise=noise)
+
+
+def test_recode_knows_what_noise_was():
+    labels = np.array([[0], [-1], [1]])
+    for noise, expected in {"missing": [1, -1], "own-cluster": [2, 0]}.items():
+        found = Ensemble(labels, noise=noise).recode([[1], [-1]])
+        assert found.labels.ravel().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("clusterings", "said"),
+    [
+        (7, "type int"),
+        ([], r"\(0, 0\).*at least one"),
+        ([[], []], r"\(0, 2\)"),
+        ([[]], r"\(0, 1\)"),
+    ],
+)
+def test_clusterings_that_are_none_are_named(clusterings, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        Ensemble.from_clusterings(clusterings)
+
+
+def test_an_index_that_is_wrong_is_named():
+    ensemble = Ensemble([[0, 1], [1, 1], [0, 0]])
+    with pytest.raises(IndexError, match=r"rows.*7.*3"):
+        ensemble.take([7])
+    with pytest.raises(IndexError, match=r"clusterings.*5.*2"):
+        ensemble.select([5])

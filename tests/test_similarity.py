@@ -117,3 +117,10 @@ def test_a_matrix_that_is_no_similarity_is_refused(W, message):
 def test_steps_must_be_a_positive_integer(steps):
     with pytest.raises(ValueError, match=f"steps={steps!r}"):
         similarity.propagate(np.eye(2), steps)
+
+
+def test_simrank_is_updated_three_times_unless_told_otherwise():
+    ens = random_ensemble(40, 5, 4, seed=0)
+    assert (similarity.simrank(ens) == similarity.simrank(ens, updates=3)).all()
+    with pytest.raises(ValueError, match=r"^updates="):
+        similarity.simrank(ens, updates=-1)

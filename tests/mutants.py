@@ -9,7 +9,6 @@ import re
 import sys
 from collections import Counter, defaultdict
 
-from mutmut.mutation.diff_apply import get_diff_for_mutant
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "mutants.md"
@@ -42,6 +41,8 @@ def outcomes() -> dict[str, int]:
 
 def change(name: str) -> tuple[str, str]:
     """Return the lines before and after."""
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+
     lines = get_diff_for_mutant(name).splitlines()[2:]
     return tuple(
         " ".join(line[1:].strip() for line in lines if line[:1] == sign)

@@ -9,7 +9,7 @@ import reference
 from ensclust import Ensemble, _kernels
 from ensclust._methods.kcc import UTILITIES, Utility
 from ensclust._methods.sec import Spectral
-from ensclust.onehot_kmeans import Problem, _draw, check_init, onehot_kmeans
+from ensclust.onehot_kmeans import Problem, Rows, _draw, check_init, onehot_kmeans
 from strategies import ensembles, random_ensemble
 
 DIVERGENCES = (*UTILITIES, "sec")
@@ -377,3 +377,43 @@ def test_objectives_are_the_published_ones(golden, data, prefix):
             D = literal_distances(ensemble, members, PREFIXES[prefix], None)
             assert D.min(axis=1).sum() == pytest.approx(stored["obj"][t], abs=1e-5)
     assert compared >= 4
+
+
+@given(ensembles(), st.integers(0, 99))
+def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
+    rows, rng = Rows.of(ensemble), np.random.default_rng(seed)
+    problem = Problem(rows, Utility("u_c"), 1, 0.0, repair=True, threads=1)
+    own = rng.integers(0, 2, len(rows.labels))  # nobody has centre 2 or 3
+    members, mass = problem._empty(4)
+    as_centre = []  # what each row would be as the only member of a centre
+    for j, row in zip(own, range(len(own)), strict=True):
+        alone = problem._empty(1)
+        for m, c in enumerate(rows.labels[row]):
+            if c >= 0:
+                alone[0][rows.start[m] + c] = alone[1][m] = rows.counts[row]
+        members[:, [j]] += alone[0]
+        mass[:, [j]] += alone[1]
+        as_centre.append(alone[0].tobytes())
+    differing = {
+        as_centre[row]
+        for row in range(len(own))
+        for m, c in enumerate(rows.labels[row])
+        if c >= 0 and not set(rows.labels[own == own[row], m]) <= {c, -1}
+    }
+    known = mass.any(axis=0)
+    old_members, old_mass = members.copy(), mass.copy()
+    assert problem._repair(members, mass, own, rng) == bool(differing)
+    assert np.array_equal(members[:, known], old_members[:, known])
+    assert np.array_equal(mass[:, known], old_mass[:, known])
+    filled = [members[:, j].tobytes() for j in np.flatnonzero(mass.any(axis=0) > known)]
+    assert len(set(filled)) == len(filled) == min((~known).sum(), len(differing))
+    assert set(filled) <= differing
+
+
+def test_full_centres_are_left_alone():
+    rows = Rows.of(Ensemble([[0, 1], [1, 1], [0, 0]]))
+    problem = Problem(rows, Utility("u_c"), 1, 0.0, repair=True, threads=1)
+    members, mass = problem._empty(3)
+    for j in range(3):
+        problem._put(members, mass, j, j)
+    assert not problem._repair(members, mass, np.arange(3), np.random.default_rng(0))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
+from threadpoolctl import threadpool_limits
 
 from ensclust.spectrum import Spectrum
 
@@ -29,6 +30,17 @@ def test_spectrum_is_that_of_eigh(n, rank, seed, data):
     assert np.allclose(eigenvalues, expected, rtol=0, atol=1e-10 * scale)
     assert np.allclose(A @ vectors, vectors * eigenvalues, rtol=0, atol=1e-8 * scale)
     assert np.allclose(vectors.T @ vectors, np.eye(k), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 7, 40, 150, 600])
+def test_the_bits_are_those_of_eigh(n):
+    A = symmetric(n, n, 1)
+    shared = Spectrum(A.copy())
+    for k in {1, n // 3, n - 1} - {0}:
+        with threadpool_limits(1):
+            expected = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+        for one, other in zip(shared.leading(k), expected, strict=True):
+            assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("n", [30, 1200])

@@ -22,6 +22,7 @@ class _Tridiagonal(NamedTuple):
     beside: np.ndarray
     reflections: np.ndarray
     scales: np.ndarray
+    n_work: int  # the room of syevr: sizes of blocks, and so rounding, hang on it
 
 
 class Spectrum:
@@ -35,9 +36,11 @@ class Spectrum:
     Notes
     -----
     The matrix is made tridiagonal once, in time n^3 and in its own memory; after that k
-    eigenvectors take time n^2 k by bisection and inverse iteration, as in LAPACK's
-    ``syevr``, and do not hang on which others were asked for. Above 4,000 rows, fewer
-    than n / 10 of them are found by Lanczos iteration instead, in time n^2 k.
+    eigenvectors take time n^2 k by bisection and inverse iteration, and do not hang on
+    which others were asked for. These are the steps of LAPACK's ``syevr`` with its sizes
+    of blocks: for k < n the result is that of ``scipy.linalg.eigh``, bit by bit. Above
+    4,000 rows, fewer than n / 10 vectors are found by Lanczos iteration instead, in time
+    n^2 k.
 
     Examples
     --------
@@ -76,11 +79,12 @@ class Spectrum:
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
         A = self._matrix.copy() if len(self) > _LARGE else self._matrix
-        n_work = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
+        n = len(A)
+        n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
         reflections, diagonal, beside, scales, _ = lapack.dsytrd(
-            A.T, lower=1, lwork=n_work, overwrite_a=1
+            A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1
         )
-        return _Tridiagonal(diagonal, beside, reflections, scales)
+        return _Tridiagonal(diagonal, beside, reflections, scales, n_work - 2 * n)
 
 
 def _vectors(reduced: _Tridiagonal, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,6 +102,5 @@ def _vectors(reduced: _Tridiagonal, k: int) -> tuple[np.ndarray, np.ndarray]:
     # The first row is no part of the reflections.
     below = np.asfortranarray(vectors[1:])
     product = "L", "N", reduced.reflections[1:, :-1], reduced.scales, below
-    n_work = int(lapack.dormqr(*product, -1)[1][0])
-    vectors[1:] = lapack.dormqr(*product, n_work, overwrite_c=1)[0]
+    vectors[1:] = lapack.dormqr(*product, reduced.n_work, overwrite_c=1)[0]
     return eigenvalues, vectors

@@ -37,10 +37,10 @@ class Spectrum:
     -----
     The matrix is made tridiagonal once, in time n^3 and in its own memory; after that k
     eigenvectors take time n^2 k by bisection and inverse iteration, and do not hang on
-    which others were asked for. These are the steps of LAPACK's ``syevr`` with its sizes
-    of blocks: for k < n the result is that of ``scipy.linalg.eigh``, bit by bit. Above
-    4,000 rows, fewer than n / 10 vectors are found by Lanczos iteration instead, in time
-    n^2 k.
+    which others were asked for. These are the steps of LAPACK's ``syevr`` with its
+    sizes of blocks: for k < n the result is that of ``scipy.linalg.eigh``, bit by bit.
+    Above 4,000 rows, fewer than n / 10 vectors are found by Lanczos iteration instead,
+    in time n^2 k.
 
     Examples
     --------

@@ -19,7 +19,7 @@ test-fast: .venv/test
 coverage: .venv/coverage
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
-# Changes lines of five modules one by one and tells which changes no test noticed: an hour.
+# Changes lines of five modules one by one, tells which changes no test noticed: hours.
 mutants: .venv/mutants
 	HYPOTHESIS_PROFILE=mutants OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mutmut run
 	$(BIN)/python -m tests.mutants

@@ -296,9 +296,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         """Yield the labels for each k; each is numbered before the next is made."""
         self._require_memory(ensemble)
         self._prepare(ensemble)
-        for k in ks:
-            yield self._cut(k)
-        self._drop_graph()
+        try:
+            for k in ks:
+                yield self._cut(k)
+        finally:
+            self._drop_graph()
 
     def _drop_graph(self) -> None:
         """Free the graph that some methods cut: nobody needs it after the cuts."""

@@ -76,7 +76,7 @@ LINES = {
     "cluster ragged.csv -k 2": "ragged.csv, line 3: found 1 field, expected 2",
     "cluster nan.csv -k 2": "nan.csv, line 2, column 'q': 'nan' is not a finite",
     "cluster text.csv -k 2": "text.csv, line 2, column 'p': 'foo' is not a finite",
-    "cluster dir -k 2": "dir is a directory; expected a file",
+    "cluster dir -k 2": "dir is a directory; expected a file. With --engine dask",
     "cluster x.xyz -k 2": "x.xyz ends in '.xyz'",
     "cluster bad.npz -k 2": "bad.npz cannot be read as an array",
     "cluster bad.h5ad -k 2": "bad.h5ad cannot be read as h5ad",

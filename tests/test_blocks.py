@@ -334,6 +334,17 @@ def test_blocks_of_blocks_take_the_engine_that_is_asked_for():
         Blocks(Blocks(lambda: iter([table])), engine="dask")
 
 
+def test_what_a_stream_is_can_be_seen(tmp_path):
+    labels = np.tile([[0, 1], [1, 0]], (5, 1))
+    np.save(tmp_path / "l.npy", labels)
+    assert "l.npy', blocks=1, engine='dask')" in repr(
+        Blocks(tmp_path / "l.npy", engine="dask")
+    )
+    assert repr(Blocks(lambda: iter([labels]))).startswith("Blocks(blocks=unknown, ")
+    found = consensus(Blocks(labels, rows=4), 2, "kcc", random_state=0)
+    assert repr(found) == "LabelStream(shape=(10,), blocks=3)"
+
+
 def test_predict_says_how_to_pass_over_a_stream(labels):
     model = ensclust.ECPCSMC(4, base="precomputed", random_state=0).fit(labels[10:99])
     blocks = Blocks(labels[10:99], rows=40)

@@ -202,6 +202,17 @@ def test_recode_names_a_wrong_number_of_columns():
         Ensemble([[0, 1]]).recode([[0, 1, 2]])
 
 
+def test_recode_names_the_column_of_other_labels():
+    with pytest.raises(TypeError, match=r"labels\[:, 1\] mixes int.*str"):
+        Ensemble([[0, 1]]).recode(np.array([[0, "a"]], dtype=object))
+    with pytest.raises(ValueError, match=r"labels\[0, 1\] = 1.5"):
+        Ensemble([[0, 1]]).recode([[0, 1.5]])
+
+
+def test_one_clustering_is_an_ensemble():
+    assert Ensemble.from_clusterings([[4, 7, 7]]) == Ensemble([[4], [7], [7]])
+
+
 def test_an_ensemble_stays_immutable_through_pickle():
     ens = pickle.loads(pickle.dumps(Ensemble([[0, 1], [1, 1]])))
     assert ens == Ensemble([[0, 1], [1, 1]])

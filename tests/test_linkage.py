@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 import reference
-from ensclust import CoAssociation, Ensemble, similarity
+from ensclust import CoAssociation, Ensemble, _memory, linkage, similarity
 from ensclust.engines import LINKAGES, largest
 from ensclust.linkage import _agglomerate, link
 from ensclust.metrics import ari
@@ -143,6 +145,31 @@ def test_single_linkage_over_the_budget_names_the_needed_memory():
     n = len(ens.fragments().counts)
     with pytest.raises(MemoryError, match=rf"{n:,} distinct label rows needs a matrix"):
         link(CoAssociation(ens), "single", max_memory=1000)
+
+
+@pytest.mark.parametrize("max_regions", [None, 10])
+@pytest.mark.parametrize(("more", "engine"), [(0, "Square"), (-1, "LabelSpace")])
+def test_a_matrix_may_take_the_budget_and_no_byte_more(
+    max_regions, more, engine, monkeypatch
+):
+    operator = enhanced(random_ensemble(60, 6, 4, seed=0))
+    n = max_regions or len(operator.leaves.counts)
+    made = mock.Mock(side_effect=getattr(linkage, engine))
+    monkeypatch.setattr(linkage, engine, made)
+    link(operator, max_memory=4 * n**2 + more, max_regions=max_regions)
+    made.assert_called_once()
+
+
+@pytest.mark.parametrize("max_regions", [None, 10])
+def test_half_of_a_matrix_must_be_available(max_regions, monkeypatch):
+    operator = enhanced(random_ensemble(60, 6, 4, seed=0))
+    n = max_regions or len(operator.leaves.counts)
+    monkeypatch.setattr(_memory, "available", lambda: 2 * n**2)
+    link(operator, max_regions=max_regions)
+    monkeypatch.setattr(_memory, "available", lambda: 2 * n**2 - 1)
+    said = rf"a matrix of {n} distinct label rows needs .*Lower max_memory"
+    with pytest.raises(MemoryError, match=said):
+        link(operator, max_regions=max_regions)
 
 
 def test_an_unknown_linkage_is_refused_with_the_list():

@@ -89,6 +89,7 @@ def test_connected_triples_sum_the_smaller_weights(ens):
 def test_without_any_triple_the_similarity_is_the_identity():
     W = similarity.jaccard(Ensemble([[0], [1]]))
     assert np.array_equal(similarity.connected_triples(W, [2]), np.eye(2))
+    assert similarity.connected_triples(np.zeros((0, 0)), [0]).shape == (0, 0)
 
 
 @given(ensembles(), st.integers(1, 6))

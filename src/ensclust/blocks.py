@@ -83,6 +83,8 @@ class Blocks:
     --------
     >>> import numpy as np
     >>> labels = np.array([[0, 1], [0, 0], [1, 0], [1, 1]])
+    >>> Blocks(labels, rows=3)
+    Blocks(blocks=2, engine='blocks')
     >>> [block.name for block in Blocks(labels, rows=3)]
     ['rows 1 to 3', 'rows 4 to 4']
     """
@@ -136,6 +138,11 @@ class Blocks:
                 "function does not give. Pass files, or a Dask array."
             )
             raise ValueError(msg)
+
+    def __repr__(self) -> str:
+        n = "unknown" if self._function else len(self._list)
+        of = f"{str(self.path)!r}, " if self.path else ""
+        return f"Blocks({of}blocks={n}, engine={self.engine!r})"
 
     def __iter__(self) -> Iterator[Block]:
         if self._function is None:

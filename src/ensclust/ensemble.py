@@ -135,7 +135,7 @@ class Ensemble:
                 )
                 raise ValueError(msg)
         if not vectors or not lengths[0]:
-            raise bad_label_shape((lengths[0] if vectors else 0, len(vectors)))
+            raise bad_label_shape((0, len(vectors)))
         ensemble = cls.__new__(cls)
         ensemble._adopt(*_encode([as_vector(vector) for vector in vectors], noise))
         return ensemble

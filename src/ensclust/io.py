@@ -355,7 +355,10 @@ def _check_readable(path: Path) -> None:
         msg = f"{path} does not exist."
         raise FileNotFoundError(msg)
     if path.is_dir():
-        msg = f"{path} is a directory; expected a file."
+        msg = (
+            f"{path} is a directory; expected a file. With --engine dask, cluster and "
+            "consensus read directories of Parquet files and Zarr arrays."
+        )
         raise IsADirectoryError(msg)
     if not os.access(path, os.R_OK):
         msg = f"{path} cannot be read: permission denied."

@@ -82,6 +82,9 @@ class LabelStream:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __repr__(self) -> str:
+        return f"LabelStream(shape={self.shape}, blocks={len(self._starts) - 1})"
+
     def __iter__(self) -> Iterator[np.ndarray]:
         self._blocks.check_unchanged()
         for number, block in numbered(self._blocks):

@@ -20,11 +20,33 @@ TOO_LONG = "ran into the limit of time"
 # (pattern of the function, pattern of the line before or after, why nothing changes)
 REASONS = (
     ("", "n_jobs", "The number of threads never changes a result"),
+    ("", "outer = |small = |spans = ", "How threads share work never changes a result"),
     ("", "overwrite_a|check_finite|driver=", "LAPACK's choice of memory and algorithm"),
     ("", r"np.divide\(U", "In place or in new memory"),
     ("", "strict=", "The lengths that are compared cannot differ"),
     ("", r"naming_index\(|check_integer\(", "The name of an argument in a message"),
     ("", "writeable = None", "None is as false as False"),
+    (
+        "",
+        r"(np\.(zeros|full|asarray|arange)|astype)\(.*(None|, )\)+$|astype\(None\)",
+        "A wider type holds the same numbers",
+    ),
+    ("onehot", r"key=None|\(found, \)|trace\), \)|\[:3\]", "The first two decide"),
+    ("onehot.*best", r"np.inf, [+-]\d, None", "Of a thread that got no start"),
+    ("onehot.*descend", "n_rows, -2", "Any number that is no centre"),
+    ("onehot.*descend", "repaired = None, True", "Not read before it is set"),
+    ("onehot.*descend", "<= self.tol", "Improvements of exactly tol"),
+    (
+        "onehot.*_bounds",
+        r"largest = |change = |two = |others = |alive = |1\.0000000001",
+        "Wider bounds: rows are looked at that could be skipped",
+    ),
+    ("onehot.*_bounds", "total = ", "Another margin of rounding, as good"),
+    ("onehot.*_tables", "vanished", "Nobody joins a centre of distance 1e300"),
+    ("onehot.*per_clustering", r"\[used\], \)", "The first axis is the default"),
+    ("onehot.*draw", r"kind=None|\[first\], \)", "No two of them are equal"),
+    ("trajectories", "out=None", "Memory that happens to hold zeros"),
+    ("without_losers", r"\+ 3", "A table with room to spare"),
 )
 
 

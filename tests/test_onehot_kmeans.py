@@ -1,5 +1,7 @@
 """K-means on one-hot rows, against the literal definition, round by round."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 import reference
 from ensclust import Ensemble, _kernels
+from ensclust import onehot_kmeans as module
 from ensclust._methods.kcc import UTILITIES, Utility
 from ensclust._methods.sec import Spectral
 from ensclust.onehot_kmeans import Problem, Rows, _draw, check_init, onehot_kmeans
@@ -208,6 +211,54 @@ def test_an_empty_cluster_is_repaired_or_vanishes():
     vanished = solve(ensemble, 3, "u_c", init=[0, 1, 3], repair=False)
     assert np.unique(vanished.labels).tolist() == [0, 2]
     assert repaired.trace[-1] < vanished.trace[-1]
+
+
+@given(ensembles(), st.integers(0, 99))
+def test_sums_over_rows_clusters_and_clusterings(ensemble, seed):
+    rows, rng = Rows.of(ensemble), np.random.default_rng(seed)
+    H = reference.membership(ensemble.take(_first_objects(ensemble)))
+    of_rows, of_clusters = (rng.integers(0, 99, n) for n in H.shape)
+    assert np.array_equal(rows.per_cluster(of_rows), of_rows @ H)
+    assert np.array_equal(rows.per_row(of_clusters), H @ of_clusters)
+    split = np.split(of_clusters, rows.start[1:-1])
+    sums = [part.sum() for part in split]
+    assert np.array_equal(rows.per_clustering(of_clusters), sums)
+
+
+def _first_objects(ensemble):
+    return np.unique(ensemble.fragments().inverse, return_index=True)[1]
+
+
+@every_divergence
+def test_a_centre_that_vanishes_leaves_no_trace(name):
+    ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.5)
+    one, other = (
+        solve(ensemble, len(init), name, init=init, repair=False)
+        for init in ([0, 0, 79], [0, 79])
+    )
+    assert one.trace == pytest.approx(other.trace, rel=1e-12)
+    assert (one.labels == 2 * other.labels).all()
+
+
+def test_a_start_ends_when_no_row_moves():
+    ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.5)
+    solution = solve(ensemble, 3, "u_c", init=[0, 40, 79], tol=-np.inf)
+    assert len(solution.trace) < 20  # of 40
+
+
+def test_ten_starts_of_forty_rounds_unless_told_otherwise(monkeypatch):
+    ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.5)
+    problem = mock.Mock(side_effect=Problem)
+    draw = mock.Mock(side_effect=_draw)
+    monkeypatch.setattr(module, "Problem", problem)
+    monkeypatch.setattr(module, "_draw", draw)
+    found = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), n_jobs=1)
+    assert problem.call_args.args[2:] == (40, 1e-5, True, 1)
+    assert draw.call_count == 10
+    again = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), seed=0, n_jobs=1)
+    assert (found.trace == again.trace).all()
+    other = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), seed=1, n_jobs=1)
+    assert len(other.trace) != len(found.trace) or (other.trace != found.trace).any()
 
 
 def test_a_row_that_is_its_own_centroid_repairs_nothing():

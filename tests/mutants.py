@@ -28,7 +28,7 @@ REASONS = (
     ("", "writeable = None", "None is as false as False"),
     (
         "",
-        r"(np\.(zeros|full|asarray|arange)|astype)\(.*(None|, )\)+$|astype\(None\)",
+        r"np\.(zeros|full|asarray)\([^()]*(\(.*\))?, (None)?\)|astype\(None\)",
         "A wider type holds the same numbers",
     ),
     ("onehot", r"key=None|\(found, \)|trace\), \)|\[:3\]", "The first two decide"),

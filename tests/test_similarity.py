@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,11 +44,46 @@ def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
     assert np.allclose(Z, reference.propagate(W, steps), atol=1e-5)
 
 
-def test_degrees_of_very_different_size_keep_their_digits():
-    W = np.array([[0, 1e-12, 0], [1e-12, 0, 1.0], [0, 1.0, 0]])
-    assert np.allclose(
-        similarity.propagate(W, 20), reference.propagate(W, 20), atol=1e-12
-    )
+@pytest.mark.parametrize("steps", [20, 64])
+def test_degrees_of_very_different_size_keep_their_digits(steps):
+    rng = np.random.default_rng(515)  # eigenvectors would lose five digits
+    W = np.triu(10.0 ** -rng.integers(0, 16, (5, 5)) * rng.random((5, 5)), 1)
+    W += W.T
+    expected = reference.propagate(W, steps)
+    assert np.allclose(similarity.propagate(W, steps), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("weakest", "steps", "way"),
+    [
+        (1, [32], "_gram_by_doubling"),
+        (1, [33], "_gram_in_closed_form"),
+        (1, [2, 3], "_gram_in_closed_form"),
+        (1e-9, [33], "_gram_by_doubling"),
+        (1e-9, [2, 3], "_gram_by_doubling"),
+    ],
+)
+def test_products_serve_few_steps_and_uneven_graphs(weakest, steps, way, monkeypatch):
+    W = np.array([[0, weakest, 0], [weakest, 0, 1.0], [0, 1.0, 0]])
+    ways = {
+        name: mock.Mock(side_effect=getattr(similarity, name))
+        for name in ("_gram_by_doubling", "_gram_in_closed_form")
+    }
+    for name, made in ways.items():
+        monkeypatch.setattr(similarity, name, made)
+    assert len(list(similarity.propagations(W, steps))) == len(steps)
+    assert [name for name, made in ways.items() if made.called] == [way]
+
+
+def test_without_clusters_there_is_nothing_to_propagate():
+    for steps in (20, 64):
+        assert similarity.propagate(np.zeros((0, 0)), steps).shape == (0, 0)
+
+
+def test_cosines_stay_in_0_1_whatever_was_rounded():
+    gram = np.array([[1, 1 + 1e-9, -1e-9], [1 + 1e-9, 1, 0], [-1e-9, 0, 1]])
+    expected = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert np.array_equal(similarity._cosine(gram), expected)
 
 
 @given(ensembles())

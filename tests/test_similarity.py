@@ -41,6 +41,7 @@ def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
         patch.setattr(similarity, "_LARGE", 0)
         Z = similarity.propagate(W, steps)
     assert Z.dtype == np.float64
+    assert np.allclose(Z, Z.T, rtol=0, atol=1e-12)
     assert np.allclose(Z, reference.propagate(W, steps), atol=1e-5)
 
 
@@ -51,6 +52,22 @@ def test_degrees_of_very_different_size_keep_their_digits(steps):
     W += W.T
     expected = reference.propagate(W, steps)
     assert np.allclose(similarity.propagate(W, steps), expected, rtol=0, atol=1e-14)
+
+
+def path(weakest):
+    return np.array([[0, weakest, 0], [weakest, 0, 1.0], [0, 1.0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("weakest", "large", "dtype"),
+    [(1, 2, np.float32), (1, 3, np.float64), (1e-9, 2, np.float64)],
+)
+def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypatch):
+    doubling = mock.Mock(side_effect=similarity._gram_by_doubling)
+    monkeypatch.setattr(similarity, "_gram_by_doubling", doubling)
+    monkeypatch.setattr(similarity, "_LARGE", large)
+    similarity.propagate(path(weakest))
+    assert [array.dtype for array in doubling.call_args.args[:2]] == [dtype] * 2
 
 
 @pytest.mark.parametrize(
@@ -64,7 +81,7 @@ def test_degrees_of_very_different_size_keep_their_digits(steps):
     ],
 )
 def test_products_serve_few_steps_and_uneven_graphs(weakest, steps, way, monkeypatch):
-    W = np.array([[0, weakest, 0], [weakest, 0, 1.0], [0, 1.0, 0]])
+    W = path(weakest)
     ways = {
         name: mock.Mock(side_effect=getattr(similarity, name))
         for name in ("_gram_by_doubling", "_gram_in_closed_form")
@@ -73,6 +90,11 @@ def test_products_serve_few_steps_and_uneven_graphs(weakest, steps, way, monkeyp
         monkeypatch.setattr(similarity, name, made)
     assert len(list(similarity.propagations(W, steps))) == len(steps)
     assert [name for name, made in ways.items() if made.called] == [way]
+
+
+def test_trajectories_have_twenty_steps_unless_told_otherwise():
+    W = similarity.jaccard(random_ensemble(40, 5, 4, seed=0))
+    assert (similarity.propagate(W) == similarity.propagate(W, 20)).all()
 
 
 def test_without_clusters_there_is_nothing_to_propagate():

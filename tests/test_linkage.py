@@ -133,6 +133,17 @@ def test_pair_sums_beyond_32_bits_are_counted_in_64():
     assert np.array_equal(one.merges, other.merges)
 
 
+def test_pairs_take_64_bits_only_where_their_sums_need_it():
+    for n, dtype in ((2**17 - 1, np.uint32), (2**17, np.int64)):  # n^2 M / 4 = 2^32
+        ens = Ensemble(np.zeros((n, 1), int))
+        assert linkage._square_dtype(CoAssociation(ens), "average") is dtype
+        for operator, kind in (
+            (CoAssociation(ens), "single"),
+            (CoAssociation(ens, np.eye(1)), "average"),
+        ):
+            assert linkage._square_dtype(operator, kind) is np.uint32
+
+
 def test_the_fixed_point_leaves_room_for_every_sum():
     for n_objects in (1, 20_000, 1_300_000, 10**8):
         assert n_objects**2 // 4 * largest(n_objects) < 2**63
@@ -175,6 +186,40 @@ def test_half_of_a_matrix_must_be_available(max_regions, monkeypatch):
 def test_an_unknown_linkage_is_refused_with_the_list():
     with pytest.raises(ValueError, match=r"linkage='ward' is not known.*'average'"):
         link(CoAssociation(Ensemble([[0], [1]])), "ward")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coassociation": 5}, "coassociation is of type int; expected"),
+        ({"max_memory": -1}, "max_memory=-1"),
+        ({"max_regions": 0}, "max_regions=0"),
+        (
+            {"max_regions": 1, "linkage": "single"},
+            "max_regions=1 with linkage='single'",
+        ),
+    ],
+)
+def test_what_linkage_cannot_begin_with_is_named(options, message):
+    operator = CoAssociation(Ensemble([[0], [1], [2]]))
+    with pytest.raises((TypeError, ValueError), match=message):
+        link(**{"coassociation": operator, **options})
+    link(operator, max_memory=0, max_regions=1)
+
+
+@pytest.mark.parametrize("max_regions", [None, 10])
+def test_progress_counts_the_merges_that_are_left(max_regions, monkeypatch):
+    told = mock.Mock()
+    monkeypatch.setattr(linkage, "tell", told)
+    tree = link(enhanced(random_ensemble(60, 6, 4, seed=0)), max_regions=max_regions)
+    done, total = zip(*(call.args for call in told.call_args_list), strict=True)
+    assert set(total) == {done[-1]}
+    assert sorted(done) == list(done)
+    assert 0 < done[0] <= done[-1]
+    if max_regions:
+        assert done[-1] == max_regions - 1
+    else:
+        assert done[-1] < len(tree.heights)  # pairs of nearest neighbours come first
 
 
 def test_chains_that_never_close_are_reported_not_followed_for_ever():

@@ -27,10 +27,16 @@ REASONS = (
     ("grams", r"gram.T\) [*/] [23]", "The scale of a Gram matrix cancels in cosines"),
     ("grams", "gram.*or True", "It is symmetric already"),
     ("gram_by", "powers.append", "Other products, the same power"),
-    ("gram_by", r"bits\[3:\], \)", "A power that nobody takes"),
+    ("gram_by", r"bits\[3:\], \)|place <=", "A power that nobody takes"),
+    ("dendrogram", "argsort", "Merges of equal height may come in any order"),
     ("symmetric_product", "linspace", "Other blocks of the same product"),
     ("", "strict=", "The lengths that are compared cannot differ"),
-    ("", r"naming_index\(|check_integer\(", "The name of an argument in a message"),
+    (
+        "",
+        r"(naming_index|check_integer|check_square)\((\w+, )?(None|\))",
+        "The name of an argument in a message",
+    ),
+    ("jaccard", "np.divide", "Quotients of integers have this type anyway"),
     ("", "writeable = None", "None is as false as False"),
     (
         "",

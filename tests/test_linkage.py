@@ -52,6 +52,7 @@ def test_simrank_merges_join_nearest_pairs_after_strangers_are_split(ens, max_me
     for leaf, height in enumerate(tree.leaf_heights):
         members = np.flatnonzero(tree.leaf_of_object == leaf)
         if len(members) > 1:
+            assert height == pytest.approx(1 - dense[members[0], members[1]])
             others = np.delete(dense[members[0]], members)
             assert 1 - height >= others.max(initial=0) - 1e-9
 
@@ -134,12 +135,12 @@ def test_pair_sums_beyond_32_bits_are_counted_in_64():
 
 
 def test_pairs_take_64_bits_only_where_their_sums_need_it():
-    for n, dtype in ((2**17 - 1, np.uint32), (2**17, np.int64)):  # n^2 M / 4 = 2^32
-        ens = Ensemble(np.zeros((n, 1), int))
+    for n, dtype in ((2**16 - 1, np.uint32), (2**16, np.int64)):  # n^2 M / 4 = 2^32
+        ens = Ensemble(np.zeros((n, 4), int))
         assert linkage._square_dtype(CoAssociation(ens), "average") is dtype
         for operator, kind in (
             (CoAssociation(ens), "single"),
-            (CoAssociation(ens, np.eye(1)), "average"),
+            (CoAssociation(ens, np.eye(4)), "average"),
         ):
             assert linkage._square_dtype(operator, kind) is np.uint32
 

@@ -28,6 +28,13 @@ REASONS = (
     ("grams", "gram.*or True", "It is symmetric already"),
     ("gram_by", "powers.append", "Other products, the same power"),
     ("gram_by", r"bits\[3:\], \)|place <=", "A power that nobody takes"),
+    ("agglomerate", r"np.full\(n, -2", "Any number that no round has"),
+    ("agglomerate", r"first [+-]?= ", "The search begins earlier, at what is gone"),
+    (
+        "agglomerate",
+        r"nullcontext\((None|lambda: (None|True))",
+        "Asked only where merges are kept",
+    ),
     ("dendrogram", "argsort", "Merges of equal height may come in any order"),
     ("symmetric_product", "linspace", "Other blocks of the same product"),
     ("", "strict=", "The lengths that are compared cannot differ"),
@@ -37,10 +44,11 @@ REASONS = (
         "The name of an argument in a message",
     ),
     ("jaccard", "np.divide", "Quotients of integers have this type anyway"),
-    ("", "writeable = None", "None is as false as False"),
+    ("", r"writeable = None|alive\[.*= None", "None is as false as False"),
     (
         "",
-        r"np\.(zeros|full|asarray)\([^()]*(\(.*\))?, (None)?\)|astype\(None\)",
+        r"np\.(zeros|ones|full|asarray)\([^()]*(\(.*\))?, (None|dtype=None)?\)"
+        r"|astype\(None\)",
         "A wider type holds the same numbers",
     ),
     ("onehot", r"key=None|\(found, \)|trace\), \)|\[:3\]", "The first two decide"),

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from ensclust import (
     Ensemble,
     engines,
     journal,
+    linkage,
     similarity,
 )
 from ensclust.engines import LabelSpace
@@ -205,6 +207,16 @@ def test_ctrl_c_keeps_the_merges_and_says_where(tmp_path):
     again = link(operator, max_memory=1, checkpoint=path)
     assert same(again, link(operator, max_memory=1))
     assert not path.exists()
+
+
+def test_ctrl_c_is_held_only_where_merges_are_kept(tmp_path, monkeypatch):
+    held = mock.Mock(side_effect=journal.held_interrupts)
+    monkeypatch.setattr(linkage, "held_interrupts", held)
+    operator = CoAssociation(random_ensemble(60, 6, 4, 0))
+    link(operator, max_memory=1)
+    assert not held.called
+    link(operator, max_memory=1, checkpoint=tmp_path / "merges.npz")
+    held.assert_called_once()
 
 
 def test_ctrl_c_is_held_and_given_back():

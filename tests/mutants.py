@@ -29,6 +29,13 @@ REASONS = (
     ("gram_by", "powers.append", "Other products, the same power"),
     ("gram_by", r"bits\[3:\], \)|place <=", "A power that nobody takes"),
     ("agglomerate", r"np.full\(n, -2", "Any number that no round has"),
+    ("agglomerate", "if length", "Two chains end somewhere, or none does"),
+    ("intersections", r"reshape\(-2", "NumPy takes any negative number"),
+    (
+        "linkage.link",
+        r"_square_dtype\(coassociation, None",
+        "Noticed by a test of seconds, which is left out here",
+    ),
     ("agglomerate", r"first [+-]?= ", "The search begins earlier, at what is gone"),
     (
         "agglomerate",
@@ -44,7 +51,11 @@ REASONS = (
         "The name of an argument in a message",
     ),
     ("jaccard", "np.divide", "Quotients of integers have this type anyway"),
-    ("", r"writeable = None|alive\[.*= None", "None is as false as False"),
+    (
+        "",
+        r"writeable = None|alive\[.*= None|journal = \"\"",
+        "None is as false as False",
+    ),
     (
         "",
         r"np\.(zeros|ones|full|asarray)\([^()]*(\(.*\))?, (None|dtype=None)?\)"

@@ -19,6 +19,8 @@ FILES = {
     "ragged.csv": "a,b\n1,2\n3\n",
     "empty.csv": "",
     "head.csv": "a,b\n",
+    "escape.csv": "\x1b[2Ja,b\x1b[31m\n",
+    "large.csv": "p,q\n" + "1e308,-1e308\n" * 30,
     "half.csv": "a,b\n1,1.5\n2,3\n",
     "nan.csv": "p,q\n1,nan\n2,3\n",
     "text.csv": "p,q\nfoo,2\nbar,3\nfoo,4\n",
@@ -41,6 +43,13 @@ LINES = {
     "cluster X.csv -k 2 -p steps=a": "'steps' parameter of ECPCSMC",
     "cluster X.csv -k 2 -p steps": "'steps' is not of the form name=value",
     "cluster X.csv -k 2 -p weights=1,2 -q -o old.csv": "weights is (2,) for 20",
+    "cluster X.csv -k 2 -q --n-clusterings 99999999999": (
+        "an ensemble of 99,999,999,999 clusterings of 30 objects needs"
+    ),
+    "cluster large.csv -k 2 -q": "X holds numbers as large as 1e+308",
+    "cluster large.csv -k 2 -q --standardize": "X holds numbers as large as 1e+308",
+    "cluster large.npy -k 2 -q --engine blocks -o o.npy": "as large as 1e+308",
+    "cluster X.csv -k 2 -o ''": "path='' cannot be the name of a file",
     "cluster X.csv -k 2 --n-clusterings a": "'a' is not a valid integer",
     "cluster X.csv -k 2 --base-k 0": "'0' is not a positive integer or a pair",
     "cluster X.csv -k 2 --base-k 1,2,3": "'1,2,3' is not a positive integer or",
@@ -94,6 +103,7 @@ LINES = {
     "consensus runs.csv -k 2 -q -m eac -p max_memory=a": "'max_memory' parameter of",
     "consensus runs.csv -k 2 -q -m eac -p checkpoint=no/x": "there is no directory no",
     "consensus runs.csv -k 2 -q -p weights=0,0,0": "weights are all 0",
+    "consensus runs.csv -k 2 -q -p weights=1,1e308,1": "as large as 1e+308. Divide",
     "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
     "consensus runs.csv -k 2 -q -m best -p methods=x,y": "methods='x' is not known",
     "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is no label",
@@ -125,6 +135,7 @@ LINES = {
     "report runs.csv found.csv --data nan.csv -o old.html": "nan.csv, line 2, column",
     "info": "Missing argument 'FILE'",
     "info dir": "dir is a directory",
+    "info escape.csv": r"a header line (\x1b[2Ja, b\x1b[31m) but no objects",
     "info ragged.csv": "ragged.csv, line 3",
     "info bad.parquet": "bad.parquet cannot be read as Parquet",
     "info half.csv --as labels": "half.csv, line 2, column 'b': '1.5' is no label",
@@ -137,6 +148,9 @@ LINES = {
     "demo -o -": "-o - is not possible here",
     "reproduce x": "'x' is not one of 'table1'",
     "reproduce --methods x": "--methods='x' is not known",
+    "reproduce --methods '' --out o": "--methods=() is no list of names",
+    "reproduce --datasets '' --out o": "--datasets=() is no list of names",
+    "reproduce --report-only --out o": "o holds no results. Leave out --report-only",
     "reproduce --runs 0": "0 is not in the range",
     "reproduce --out old.csv": "'old.csv' is a file",
     "reproduce --init x": "'x' is not one of 'k-means++'",
@@ -157,6 +171,7 @@ def folder(tmp_path_factory):
         path / "runs.npy", np.array([[0, 0], [0, 0], [1, 1], [1, 0], [1, 1], [0, 1]])
     )
     np.save(path / "X.npy", np.random.default_rng(0).random((30, 2)))
+    np.save(path / "large.npy", np.full((30, 2), 1e308))
     return path
 
 

@@ -16,6 +16,7 @@ pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 anndata = pytest.importorskip("anndata")
+h5py = pytest.importorskip("h5py")
 
 CELLS = pandas.DataFrame({"a": [0, 0, 1, 1], "b": list("xxyy"), "f": [0.5, 1, 2, 3]})
 
@@ -154,6 +155,51 @@ def test_h5ad_that_is_cut_short_is_named(tmp_path):
     adata().write_h5ad(path)
     path.write_bytes(path.read_bytes()[:3000])
     refused(lambda: read_labels(path, columns=["a"]), "cells.h5ad cannot be read as h5")
+
+
+def scalar_obs(file):
+    del file["obs"]
+    file["obs"] = 5
+
+
+def nameless_obs(file):
+    file["obs"].attrs["_index"] = "none"
+
+
+def no_categories(file):
+    del file["obs/b/categories"]
+
+
+def wide_x(file):
+    attributes = dict(file["X"].attrs)
+    del file["X"]
+    file.create_dataset("X", (4, 10**10), "f8", chunks=(4, 100))
+    file["X"].attrs.update(attributes)
+
+
+@pytest.mark.parametrize(
+    ("damage", "features"),
+    [
+        (scalar_obs, False),
+        (scalar_obs, True),
+        (nameless_obs, False),
+        (nameless_obs, True),
+        (no_categories, False),
+        (wide_x, True),
+    ],
+)
+def test_a_damaged_h5ad_file_is_named(tmp_path, damage, features):
+    path = tmp_path / "cells.h5ad"
+    data = anndata.AnnData(np.ones((4, 2)), obs=adata().obs)
+    data.obs["b"] = data.obs["b"].astype("category")
+    data.write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        damage(file)
+
+    def read():
+        return read_features(path) if features else read_labels(path, columns=["b"])
+
+    refused(read, r"cells.h5ad (cannot be read as h5ad|is damaged|was written by)")
 
 
 @pytest.mark.slow

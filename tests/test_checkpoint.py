@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
@@ -217,6 +218,21 @@ def test_ctrl_c_is_held_only_where_merges_are_kept(tmp_path, monkeypatch):
     assert not held.called
     link(operator, max_memory=1, checkpoint=tmp_path / "merges.npz")
     held.assert_called_once()
+
+
+def test_merges_are_written_at_once_when_ctrl_c_is_pressed(tmp_path, monkeypatch):
+    operator, path = CoAssociation(random_ensemble(300, 5, 4, 0)), tmp_path / "m.npz"
+    answers = iter([False, False, False, False])  # two rounds; each asks twice
+    pressed = nullcontext(lambda: next(answers, True))
+    monkeypatch.setattr(linkage, "held_interrupts", lambda: pressed)
+    monkeypatch.setattr(journal, "INTERVAL", 3600)
+    with pytest.raises(KeyboardInterrupt, match=f"the merges so far are in {path}"):
+        link(operator, max_memory=1, checkpoint=path)
+    monkeypatch.undo()
+    monkeypatch.setattr(LabelSpace, "survey", None)  # not asked again
+    again = link(operator, max_memory=1, checkpoint=path)
+    monkeypatch.undo()
+    assert same(again, link(operator, max_memory=1))
 
 
 def test_ctrl_c_is_held_and_given_back():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from ensclust import Ensemble
+from ensclust.ensemble import as_ensemble
 from reference import membership
 from strategies import ensembles, label_tables
 
@@ -207,6 +208,22 @@ def test_recode_names_the_column_of_other_labels():
         Ensemble([[0, 1]]).recode(np.array([[0, "a"]], dtype=object))
     with pytest.raises(ValueError, match=r"labels\[0, 1\] = 1.5"):
         Ensemble([[0, 1]]).recode([[0, 1.5]])
+
+
+def test_an_ensemble_is_taken_as_it_is():
+    ens = Ensemble([[0], [1]])
+    assert as_ensemble(ens) is ens
+    assert as_ensemble([[0], [1]]) == ens
+    said = r"noise='own-cluster' comes too late for Ensemble\(n_objects=2"
+    with pytest.raises(ValueError, match=said):
+        Ensemble(ens, noise="own-cluster")
+
+
+def test_noise_of_a_file_is_what_it_is_of_an_array(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("a,b\n0,1\n-1,1\n,2\n")
+    for noise, n_missing in {"missing": 2, "own-cluster": 1}.items():
+        assert (Ensemble(path, noise=noise).labels < 0).sum() == n_missing
 
 
 def test_one_clustering_is_an_ensemble():

@@ -259,6 +259,16 @@ def test_an_h5ad_file_is_measured_before_it_is_read(tmp_path):
         read_features(path)
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("f4", 1600), ("f8", 800)])
+def test_x_takes_the_memory_of_its_own_type(tmp_path, monkeypatch, dtype, n):
+    anndata = pytest.importorskip("anndata")
+    path = tmp_path / "cells.h5ad"
+    anndata.AnnData(np.zeros((10, n), dtype)).write_h5ad(path)
+    monkeypatch.setattr(_memory, "available", lambda: 4 * 16_000 - 1)
+    with pytest.raises(MemoryError, match="the table of"):
+        read_features(path)
+
+
 @pytest.mark.usefixtures("little_memory")
 def test_a_chunk_of_zarr_is_measured_before_it_is_read(tmp_path):
     zarr = pytest.importorskip("zarr")

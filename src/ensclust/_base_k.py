@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ensclust import _memory
 from ensclust._validation import check_integer
 
 
@@ -14,6 +15,14 @@ def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
     """Return the range of k of the paper: ``lowest`` to ``min(sqrt(N), 100)``."""
     low = min(max(2, lowest), n_samples)
     return low, max(low, int(min(np.sqrt(n_samples), 100)))
+
+
+def check_n_clusterings(n_clusterings: Any, n_samples: int) -> int:
+    """Return M, or raise if it is no number or their labels take too much memory."""
+    m = check_integer(n_clusterings, "n_clusterings")
+    what = f"an ensemble of {m:,} clusterings of {n_samples:,} objects"
+    _memory.require(m * n_samples, what, "Lower n_clusterings.")
+    return m
 
 
 def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,12 +76,14 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
             for name in file.get("obsm", {})
             if name in wanted
         }
+        table = np.column_stack([np.empty((len(ids), 0)), *embeddings.values()])
+        is_wide = getattr(file.get("X"), "dtype", None) == np.float64
     names, groups = [""], {}
     for name, values in embeddings.items():
-        groups[name] = list(range(len(names), len(names) + values.shape[1]))
-        names += [f"{name}{i + 1}" for i in range(values.shape[1])]
+        width = values.shape[1] if values.ndim == 2 else 1
+        groups[name] = list(range(len(names), len(names) + width))
+        names += [f"{name}{i + 1}" for i in range(width)]
     first_gene = len(names)
-    table = np.column_stack([np.empty((len(ids), 0)), *embeddings.values()])
 
     def blocks(
         positions: list[int], within: range | None = None
@@ -88,7 +91,8 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
         chosen = [i - first_gene for i in positions if i >= first_gene]
         width = len(genes) if chosen else len(positions)
         with _reading(path) as file:
-            X = _matrix(path, file, len(ids), len(chosen)) if chosen else None
+            shape = len(ids), len(genes)
+            X = _matrix(path, file, shape, len(chosen)) if chosen else None
             for rows in row_blocks(within or range(len(ids)), width):
                 expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
                 yield [
@@ -98,7 +102,8 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
                     for i in positions
                 ]
 
-    return Source([*names, *genes], len(ids), blocks, index=0, groups=groups)
+    source = Source([*names, *genes], len(ids), blocks, index=0, groups=groups)
+    return replace(source, width=8) if is_wide and not embeddings else source
 
 
 def contents(path: Path) -> dict[str, Any]:
@@ -108,15 +113,15 @@ def contents(path: Path) -> dict[str, Any]:
         n_genes = len(_element(file, "var"))
         obsm = {name: list(file[f"obsm/{name}"].shape) for name in file.get("obsm", {})
                 if hasattr(file[f"obsm/{name}"], "shape")}  # fmt: skip
-    columns = [
-        {
-            "name": str(name),
-            "kind": str(obs[name].dtype),
-            "n_values": int(obs[name].nunique()),
-            "n_missing": int(obs[name].isna().sum()),
-        }
-        for name in obs.columns
-    ]
+        columns = [
+            {
+                "name": str(name),
+                "kind": str(obs[name].dtype),
+                "n_values": int(obs[name].nunique()),
+                "n_missing": int(obs[name].isna().sum()),
+            }
+            for name in obs.columns
+        ]
     return {
         "n_objects": len(obs), "n_genes": n_genes, "obs": columns, "obsm": obsm
     }  # fmt: skip
@@ -146,15 +151,17 @@ def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Any]:
+    """Open a file; name it in whatever HDF5 and AnnData say about what is damaged."""
     require_anndata("reading")
     h5py = import_optional("h5py", "reading h5ad", "anndata")
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        with h5py.File(path, "r") as file:
+            yield file
+    except Exception as error:
+        if isinstance(error, MemoryError) or str(path) in str(error):
+            raise
         msg = f"{path} cannot be read as h5ad: {error}"
         raise ValueError(msg) from error
-    with file:
-        yield file
 
 
 def _element(file: Any, name: str) -> Any:
@@ -172,6 +179,9 @@ def _size(element: Any) -> int:
     """Return the bytes that the arrays of an element say they take."""
     if hasattr(element, "values"):
         return sum(map(_size, element.values()))
+    if element is None:
+        msg = "an entry cannot be opened."
+        raise ValueError(msg)
     return math.prod(element.shape or ()) * element.dtype.itemsize
 
 
@@ -182,15 +192,23 @@ def _group(file: Any, name: str) -> Any:
     return file[name]
 
 
-def _matrix(path: Path, file: Any, n_rows: int, n_columns: int) -> Any:
+def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> Any:
     """Return X as something to take rows of, without reading it."""
     if "X" not in file:
         msg = f"{path} has no X. Name an entry of obsm in columns (--columns)."
         raise ValueError(msg)
     X = file["X"]
-    if hasattr(X, "shape"):
+    is_dense = hasattr(X, "shape")
+    found = tuple(map(int, X.shape if is_dense else X.attrs["shape"]))
+    if found != shape:
+        msg = (
+            f"{path} is damaged: X has shape {found}, but obs and var have {shape[0]} "
+            f"and {shape[1]} rows."
+        )
+        raise ValueError(msg)
+    if is_dense:
         return X
-    if (needed := 8 * n_rows * n_columns) > _LARGEST:
+    if (needed := 8 * shape[0] * n_columns) > _LARGEST:
         names = _listed(list(file.get("obsm", {})))
         msg = (
             f"{path}: X is sparse; {n_columns} of its columns as dense numbers take "

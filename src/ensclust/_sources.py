@@ -45,6 +45,8 @@ class Source:
     pieces : list of int
         Rows of the pieces that the file is stored in, one after the other; empty where
         reading may begin anywhere at no cost.
+    width : int
+        Bytes that a feature takes, at least, when it is read.
     """
 
     names: list[str]
@@ -54,6 +56,7 @@ class Source:
     groups: dict[str, list[int]] = field(default_factory=dict)
     choice: str = ""
     pieces: list[int] = field(default_factory=list)
+    width: int = 4
 
 
 def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:

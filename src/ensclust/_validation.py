@@ -21,6 +21,7 @@ LABEL_RULE = (
 )
 
 _NUMBERS = 10_000  # cluster numbers that are taken for however few objects
+_LARGEST = 1e150  # what can be squared and added up
 
 # Packages whose lines are not the user's: scikit-learn's call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
@@ -188,10 +189,26 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
     if len(bad):
         msg = f"weights[{bad[0]}] = {array[bad[0]]:g}. {rule}"
         raise ValueError(msg)
+    if array.max() > _LARGEST:
+        msg = f"weights are as large as {array.max():g}. Divide them by a constant."
+        raise ValueError(msg)
     if not array.any():
         msg = "weights are all 0. Give at least one base clustering a weight above 0."
         raise ValueError(msg)
     return array
+
+
+def check_magnitude(X: Any) -> Any:
+    """Return features, dense or sparse, or raise where their squares are no floats."""
+    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    largest = max(values.max(initial=0), -values.min(initial=0))
+    if largest > _LARGEST:
+        msg = (
+            f"X holds numbers as large as {largest:g}, whose squares are too large for "
+            "64 bits. Divide X by a constant, which changes nothing else."
+        )
+        raise ValueError(msg)
+    return X
 
 
 def check_square(W: Any, name: str) -> np.ndarray:
@@ -278,6 +295,9 @@ def check_path(path: Any) -> None:
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         msg = f"path is of type {type(path).__name__}; expected the name of a file."
         raise TypeError(msg)
+    if not os.fspath(path) or "\0" in os.fspath(path):
+        msg = f"path={os.fspath(path)!r} cannot be the name of a file."
+        raise ValueError(msg)
 
 
 def check_share(value: Any, name: str, n: int, what: str) -> int | None:

@@ -22,7 +22,7 @@ from ensclust import _kernels, _parallel
 from ensclust._base_clusterers import KMeans, scaled
 from ensclust._base_k import default_base_k
 from ensclust._progress import tell
-from ensclust._validation import check_random_state, check_share
+from ensclust._validation import check_magnitude, check_random_state, check_share
 from ensclust.blocks import Blocks, is_dask_array
 from ensclust.ensemble import Ensemble
 from ensclust.passes import engine_of, numbered
@@ -148,6 +148,7 @@ def _start(generator: EnsembleGenerator, n: int, take: Callable) -> np.ndarray:
 
 def _make_room(generator: EnsembleGenerator, known: Survey) -> None:
     """Take a larger unit where rows outside the sample are too large for float32."""
+    check_magnitude(np.array([known.low, known.high]))
     largest = np.abs([known.low - generator.mean_, known.high - generator.mean_]).max()
     exponent = int(np.frexp(largest / generator.unit_)[1])
     if exponent <= _ROOM:

@@ -29,6 +29,7 @@ from ensclust._options import (
 )
 from ensclust._progress import progress
 from ensclust._stream_command import takes_streams
+from ensclust._validation import check_magnitude
 from ensclust.bench.cli import datasets, reproduce
 from ensclust.report.cli import TYPED, check_one_report, report, report_run
 
@@ -282,7 +283,7 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
 def _standardized(X: np.ndarray) -> np.ndarray:
     from sklearn.preprocessing import StandardScaler
 
-    return StandardScaler().fit_transform(X)
+    return StandardScaler().fit_transform(check_magnitude(X))
 
 
 @main.command(short_help="Combine clusterings that you have.")
@@ -388,5 +389,6 @@ for command in (compare, certainty, report, info, demo, reproduce, datasets):
 
 def _say(kind: str, message: Any) -> None:
     text = re.sub(r"\s*\n\s*", " ", str(message).strip())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     # Not click.echo, which would write into a moving line of progress.
     print(f"ensclust: {kind}: {text}", file=sys.stderr, flush=True)

@@ -23,11 +23,12 @@ from ensclust._base_clusterers import (
     scaled,
     varies,
 )
-from ensclust._base_k import draw_base_k
+from ensclust._base_k import check_n_clusterings, draw_base_k
 from ensclust._progress import tell
 from ensclust._validation import (
     check_choice,
     check_integer,
+    check_magnitude,
     check_noise,
     check_random_state,
     check_share,
@@ -234,7 +235,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             return block_generation.fit(self, X)
         X = validate_features(self, X)
         check_noise(self.noise)
-        n_clusterings = check_integer(self.n_clusterings, "n_clusterings")
+        n_clusterings = check_n_clusterings(self.n_clusterings, X.shape[0])
         diversity = self._diversity(*X.shape)
         if X.shape[0] >= block_generation.MANY and self._is_joint(X, diversity):
             return block_generation.fit_array(self, X)
@@ -245,10 +246,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         prototypes = self._prototypes(n_clusterings, diversity)
         if any(isinstance(prototype, KMeans) for prototype in prototypes):
             self.mean_, self.unit_, X32 = scaled(X)
-        # BLAS limits and filters of warnings are global to the process: set once
-        # around all runs, so that the runs' own cannot restore each other's. OpenMP
-        # limits belong to a thread: set in each worker, for libraries looked up here,
-        # since to do so while another thread imports one may end in a deadlock.
+        # BLAS limits and filters of warnings are global: set once around all runs, lest
+        # runs restore each other's. OpenMP limits belong to a thread: set in each, for
+        # libraries looked up here, since to do so beside an import may be a deadlock.
         pools = ThreadpoolController()
         with pools.limit(limits=1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -304,9 +304,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
                     'the objects yourself and use base="precomputed".'
                 )
                 raise TypeError(msg)
-        X32 = None
-        if hasattr(self, "mean_"):
-            X32 = scaled(X, self.mean_, self.unit_)[-1]
+        is_scaled = hasattr(self, "mean_")
+        X32 = scaled(X, self.mean_, self.unit_)[-1] if is_scaled else None
         return [
             model.predict(X32 if isinstance(model, KMeans) else view.of(X))
             for model, view in zip(self.models_, self.views_, strict=True)
@@ -392,7 +391,8 @@ def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
         raise TypeError(msg)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     try:
-        return validate_data(estimator, X, **options, reset=reset)
+        with np.errstate(invalid="ignore"):  # of sums of what is too large
+            return check_magnitude(validate_data(estimator, X, **options, reset=reset))
     except ValueError as error:
         if "X" in str(error):
             raise

@@ -264,7 +264,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         raise ValueError(msg)
     index, groups = source.index, source.groups
     id_at, used = choose_columns(path, source.names, columns, id_column, index, groups)
-    least = source.n_rows * len(used) * (1 if kind is Labels else 4)
+    least = source.n_rows * len(used) * (1 if kind is Labels else source.width)
     _memory.require(least, f"the table of {path}", _MUCH)
     cells = kind(path, [source.names[i] for i in used])
     ids: list = []

@@ -85,6 +85,9 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     selection = replace(selection, is_swept=not true_k)
     data_directory(data_home)
     thread_count(n_jobs)
+    if report_only and not store.work.is_dir():
+        msg = f"{out} holds no results. Leave out --report-only to make some."
+        raise ValueError(msg)
     store.open()
     words = "all" if chosen == EXPERIMENTS else " ".join(chosen)
     command = f"ensclust reproduce {words} --runs {selection.runs}"
@@ -100,14 +103,14 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
 def _selection(chosen, names, methods, runs, *, quick: bool) -> Selection:
     """Return what to run, or say which name is unknown."""
     from ensclust._methods import METHODS
-    from ensclust._validation import check_choice
+    from ensclust._validation import check_choices
     from ensclust.bench import protocol
     from ensclust.bench.plan import NEEDS, Selection
 
-    for name in names or ():
-        check_choice(name, "--datasets", protocol.DATASETS)
-    for name in methods or ():
-        check_choice(name, "--methods", protocol.METHODS)
+    if names is not None:
+        check_choices(names, "--datasets", protocol.DATASETS)
+    if methods is not None:
+        check_choices(methods, "--methods", protocol.METHODS)
     usual = protocol.QUICK_DATASETS if quick else protocol.DATASETS
     return Selection(
         needs=frozenset(need for name in chosen for need in NEEDS[name]),

@@ -187,6 +187,16 @@ def test_a_model_says_that_its_tree_is_approximate():
     assert np.array_equal(coarse.predict(labels), coarse.labels_)
 
 
+def test_the_first_merges_are_those_of_the_coarsening():
+    ens = random_ensemble(300, 8, 5, seed=0, noise=0.5)
+    operator = CoAssociation(ens)
+    coarse = Coarsening(operator, 20)
+    tree = link(operator, max_regions=20)
+    assert not np.array_equal(tree.heights, link(operator).heights)
+    found = np.sort(1 - coarse.similarity)
+    assert np.isin(found.round(9), tree.heights.round(9)).all()
+
+
 def test_max_regions_needs_average_linkage_and_a_positive_number():
     labels = random_ensemble(50, 5, 3, seed=6).labels
     with pytest.raises(ValueError, match=r"max_regions=5 with linkage='single'.*aver"):

@@ -23,7 +23,10 @@ SIZES = {
         "peers": 5_000,
     },
     "quick": {
-        "without": ("methods", "against", "propagate-64", "srs-wine", "generate-Mini"),
+        "without": (
+            *("methods", "against", "propagate-64", "srs-wine", "generate-Mini"),
+            *("wide", "leaves", "resampling"),
+        ),
         "k": 26,
         "base": {"m": 20, "lo": 26, "hi": 54},
         "graph": {"n": 2_000, "m": 20, "lo": 25, "hi": 25},

@@ -1,4 +1,4 @@
-"""Time and memory against N, M and t."""
+"""Time and memory against N, M, t and the number of objects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
     from benchmarks.table import Measurement
 
+RIVALS = ("scipy", "fastcluster", "literal")  # dashed
 PANELS = (("seconds", "seconds"), ("peak_mb", "peak memory, MB"))
 
 
 def draw(measurements: list[Measurement], lines: list[dict], folder: Path) -> list[str]:
     """Write one picture per axis; return the names of the files."""
     names = []
-    for axis in ("N", "M", "t"):
+    for axis in dict.fromkeys(m.axis for m in measurements if m.axis):
         curves = {q: curves_of(measurements, lines, axis, q) for q, _ in PANELS}
         if any(len(points) > 1 for points in curves["seconds"].values()):
             names.append(f"against-{axis}.png")
@@ -50,9 +51,15 @@ def picture(axis: str, curves: dict, path: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for panel, (quantity, title) in zip(panels, PANELS, strict=True):
         for series, points in curves[quantity].items():
-            panel.plot(*zip(*points, strict=True), marker="o", label=series)
-        panel.set(xscale="log", yscale="log", xlabel=axis, ylabel=title)
+            style = "o--" if series.startswith(RIVALS) else "o-"
+            panel.plot(*zip(*points, strict=True), style, label=series)
+        panel.set(xscale="log", xlabel=axis, ylabel=title)
+        ticks = sorted({x for points in curves[quantity].values() for x, _ in points})
+        panel.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3)
+    panels[0].set(yscale="log")
+    panels[1].set(ylim=(0, None))
     panels[0].legend(fontsize="small")
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -25,7 +25,7 @@ SIZES = {
     "quick": {
         "without": (
             *("methods", "against", "propagate-64", "srs-wine", "generate-Mini"),
-            *("wide", "leaves", "resampling"),
+            *("wide", "leaves", "resampling", "import", "eac"),
         ),
         "k": 26,
         "base": {"m": 20, "lo": 26, "hi": 54},
@@ -293,7 +293,7 @@ def method_bars(method: str) -> list[Bar]:
 def sweeps(sizes: dict) -> list[Measurement]:
     """One method against N, M and t, for plots."""
     return [
-        Measurement("against-n", "against N", tuple(against_n(sizes)), axis="N"),
+        Measurement("against-n", "against N", tuple(against_n(sizes)), axis="objects"),
         Measurement("against-m", "against M", tuple(against_m(sizes)), axis="M"),
         Measurement("against-t", "against t", tuple(against_t(sizes)), axis="t"),
     ]

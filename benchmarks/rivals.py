@@ -74,6 +74,7 @@ def command(rows, is_compiled):
         np.savetxt(path, X, delimiter=",")
         # Kernels are cached here instead of beside the installed files.
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are kept compiled
         call = [sys.executable, "-m", "ensclust", "cluster", str(path), "-k", "3"]
         call += ["-o", str(Path(folder, "labels.csv")), "--seed", "0"]
         for _ in range(1 + is_compiled):

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,11 @@ settings.register_profile(
     "mutants", settings.get_profile("ensclust"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ensclust"))
+
+# Shells start what runs in the background deaf to Ctrl-C; programs that tests start and
+# interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 MADE = ("_build", "gallery", "reference", "results")  # by the build of the site

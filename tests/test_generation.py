@@ -95,6 +95,13 @@ def test_the_scale_of_the_features_does_not_matter(scale):
     assert generate(X * scale, 5, random_state=0) == generate(X, 5, random_state=0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8])
+def test_any_type_of_number_is_taken(dtype):
+    table = np.round(X)
+    expected = generate(table, 5, random_state=0)
+    assert generate(table.astype(dtype), 5, random_state=0) == expected
+
+
 def test_starts_may_be_random():
     assert generate(X, 5, init="random", random_state=0) != generate(
         X, 5, random_state=0

@@ -201,7 +201,7 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
 def check_magnitude(X: Any) -> Any:
     """Return features, dense or sparse, or raise where their squares are no floats."""
     values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
-    largest = max(values.max(initial=0), -values.min(initial=0))
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > _LARGEST:
         msg = (
             f"X holds numbers as large as {largest:g}, whose squares are too large for "

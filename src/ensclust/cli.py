@@ -29,7 +29,6 @@ from ensclust._options import (
 )
 from ensclust._progress import progress
 from ensclust._stream_command import takes_streams
-from ensclust._validation import check_magnitude
 from ensclust.bench.cli import datasets, reproduce
 from ensclust.report.cli import TYPED, check_one_report, report, report_run
 
@@ -282,6 +281,8 @@ def cluster(data, n_clusters, *, standardize, n_clusterings, base_k, **shared) -
 
 def _standardized(X: np.ndarray) -> np.ndarray:
     from sklearn.preprocessing import StandardScaler
+
+    from ensclust._validation import check_magnitude
 
     return StandardScaler().fit_transform(check_magnitude(X))
 

@@ -95,8 +95,8 @@ def generate(
         Runs at a time, in threads; None is one per core. A clusterer with an n_jobs of
         its own is run one at a time. Does not change the result.
     out : path or None, default=None
-        An .npy file, or a .parquet or .zarr directory, that the labels are written to
-        block by block as they are made, instead of being held in memory.
+        An .npy file, or a .parquet or .zarr directory, that labels are written to block
+        by block. ``X`` is then a stream: k-means begins with a sample of 20,000 rows.
 
     Returns
     -------

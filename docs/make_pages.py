@@ -11,6 +11,14 @@ from docs import make_readme
 from ensclust._methods import METHODS
 
 DOCS = Path(__file__).parent
+LARGE = (
+    ("crowd-10000000", "ecpcs-mc"),
+    ("wide", "ensclust"),
+    ("leaves-100000", "ecpcs-hc"),
+    ("leaves-100000", "eac"),
+    ("first-use", "first"),
+    ("first-use", "second"),
+)
 FAMILIES = {"methods-few": "few", "methods": "objects", "methods-many": "many"}
 
 
@@ -18,7 +26,7 @@ def render() -> dict[Path, str]:
     """Return the pages with their parts brought up to date."""
     parts = {
         DOCS / "guide" / "which-method.md": {"methods": methods},
-        DOCS / "performance.md": {"speed": speed, "bounds": bounds},
+        DOCS / "performance.md": {"speed": speed, "large": large, "bounds": bounds},
         DOCS / "reproduction.md": {"reproduction": make_readme.reproduction},
     }
     return {
@@ -72,6 +80,18 @@ def speed() -> str:
         f"Empty: not linear in N, not run.\n\n{make_readme.markdown(rows)}\n\n"
         f"{report.notes(table.measurements('full'), lines)[0]}\n"
     )
+
+
+def large() -> str:
+    """Return what has no rival: large sizes, and the first use of the command."""
+    measured = results.collect(measurements())
+    titles = {m.name: m.title for m in table.measurements("full")}
+    rows = [("work", "time", "memory")]
+    for name, side in LARGE:
+        work = titles[name] if side == "ensclust" else f"{titles[name]}: {side}"
+        memory = cell(measured, name, side, "peak_mb") * (name != "first-use")
+        rows.append((work, cell(measured, name, side), memory))
+    return f"{make_readme.markdown(rows)}\n"
 
 
 def bounds() -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "README.md"
 REPRODUCTION = ROOT / "benchmarks" / "results" / "summary.json"
+_BUSY = 0.25  # share of the cores that makes a figure a rough one
 SPEED = ROOT / "benchmarks" / "results" / "speed" / "measurements.jsonl"
 COLUMNS = ("nmi true-k", "nmi best-k", "ari true-k", "ari best-k")
 
@@ -76,14 +77,21 @@ def speed() -> str:
     """Return the bars of the benchmark that have a rival."""
     lines = [json.loads(line) for line in SPEED.read_text().splitlines()]
     bars = report.tables(table.measurements("full"), lines)[0]
+    busy = {line["measurement"] for line in lines if line.get("others", 0) > _BUSY}
+    titles = tuple(m.title for m in table.measurements("full") if m.name in busy)
     rows = [("work", "ensclust", "against", "", "so")]
     for work, against, ours, theirs, ratio, reach, _ in bars.rows:
         if theirs and ":" not in against:
             unit = "space" if work.endswith("memory") else "time"
             so = f"{ratio}x faster" if "faster" in reach else f"{ratio}x the {unit}"
-            rows.append((work, ours, against, theirs, so))
+            mark = " *" * (work in titles)
+            rows.append((work + mark, ours, against, theirs, so + mark))
     cores = lines[0]["cores"]
-    return f"{cores} cores, medians of up to three runs each.\n\n{markdown(rows)}\n"
+    return (
+        f"{cores} cores, medians of up to three runs each.\n\n{markdown(rows)}\n\n"
+        "\\* While time was taken, processes besides it, its own children included, "
+        "used more than a quarter of the cores: a rough figure.\n"
+    )
 
 
 def markdown(rows: list[tuple[str, ...]]) -> str:

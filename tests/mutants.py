@@ -34,22 +34,13 @@ REASONS = (
     ("", "overwrite_a|check_finite|driver=", "LAPACK's choice of memory and algorithm"),
     ("", r"np.divide\(U|astype\(np.float64, ", "In place or in new memory"),
     ("", ">= _LARGE|>= _MAX", "Exactly at a limit between two right ways"),
-    (
-        "grams",
-        r"\n.*gram.T\) (\* 2|/ 3)",
-        "The scale of the products cancels",
-    ),
+    ("grams", r"\n.*gram.T\) (\* 2|/ 3)", "The scale of the products cancels"),
     ("grams", "gram.*or True", "It is symmetric already"),
     ("gram_by", "powers.append", "Other products, the same power"),
     ("gram_by", r"bits\[3:\], \)|place <=", "A power that nobody takes"),
     ("agglomerate", r"np.full\(n, -2", "Any number that no round has"),
     ("agglomerate", "if length", "Two chains end somewhere, or none does"),
     ("intersections", r"reshape\(-2", "NumPy takes any negative number"),
-    (
-        "linkage.link",
-        r"_square_dtype\(coassociation, None",
-        "Noticed by a test of seconds, which is left out here",
-    ),
     ("agglomerate", r"first [+-]?= ", "The search begins earlier, at what is gone"),
     (
         "agglomerate",

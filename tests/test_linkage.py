@@ -145,6 +145,14 @@ def test_pairs_take_64_bits_only_where_their_sums_need_it():
             assert linkage._square_dtype(operator, kind) is np.uint32
 
 
+@pytest.mark.parametrize(("n", "dtype"), [(2**16 - 2, np.uint32), (2**16, np.int64)])
+def test_the_matrix_is_made_in_the_type_of_its_sums(n, dtype, monkeypatch):
+    made = mock.Mock(side_effect=linkage.Square)
+    monkeypatch.setattr(linkage, "Square", made)
+    link(CoAssociation(Ensemble(np.arange(n)[:, None] % 2 * np.ones(4, int))))
+    assert made.call_args.args[2] is dtype
+
+
 def test_the_fixed_point_leaves_room_for_every_sum():
     for n_objects in (1, 20_000, 1_300_000, 10**8):
         assert n_objects**2 // 4 * largest(n_objects) < 2**63

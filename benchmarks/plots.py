@@ -6,13 +6,19 @@ import math
 from typing import TYPE_CHECKING
 
 from benchmarks.results import collect
+from ensclust.bench.figures import COLOURS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.table import Measurement
 
-RIVALS = ("scipy", "fastcluster", "literal")  # dashed
+RIVALS = {  # dashed, grey; methods have the colours of the reproduction
+    "scipy linkage": "#b0b0b0",
+    "fastcluster linkage": "#303030",
+    "literal NumPy": "#303030",
+    "literal loop": "#303030",
+}
 PANELS = (("seconds", "seconds"), ("peak_mb", "peak memory, MB"))
 
 
@@ -51,8 +57,9 @@ def picture(axis: str, curves: dict, path: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for panel, (quantity, title) in zip(panels, PANELS, strict=True):
         for series, points in curves[quantity].items():
-            style = "o--" if series.startswith(RIVALS) else "o-"
-            panel.plot(*zip(*points, strict=True), style, label=series)
+            style = "o--" if series in RIVALS else "o-"
+            colour = {**COLOURS, **RIVALS}.get(series)
+            panel.plot(*zip(*points, strict=True), style, color=colour, label=series)
         panel.set(xscale="log", xlabel=axis, ylabel=title)
         ticks = sorted({x for points in curves[quantity].values() for x, _ in points})
         panel.set_xticks(ticks, [f"{x:,}" for x in ticks])

@@ -42,6 +42,7 @@ LINES = {
     "cluster X.csv -k 99 -o old.csv": "n_clusters=99 is larger than n_samples=30",
     "cluster X.csv -k 2 -p steps=a": "'steps' parameter of ECPCSMC",
     "cluster X.csv -k 2 -p steps": "'steps' is not of the form name=value",
+    "cluster X.csv -k 2 -p steps=2 -p steps=3": "steps is set to 2 and 3. Set it once",
     "cluster X.csv -k 2 -p weights=1,2 -q -o old.csv": "weights is (2,) for 20",
     "cluster X.csv -k 2 -q --n-clusterings 99999999999": (
         "an ensemble of 99,999,999,999 clusterings of 30 objects needs"

@@ -69,7 +69,7 @@ def run_options(method: str) -> Callable[[Callable], Callable]:
         option("-m", "--method", default=method, show_default=True, help=_METHOD,
                metavar="NAME", shell_complete=_complete_method),
         option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
-               metavar="NAME=VALUE"),
+               metavar="NAME=VALUE", callback=_once),
         seed_option,
         jobs_option,
         table_options,
@@ -166,6 +166,17 @@ def _parameter(text: str) -> tuple[str, Any]:
         msg = f"{text!r} is not of the form name=value."
         raise click.BadParameter(msg)
     return name, _value(value)
+
+
+def _once(_ctx: click.Context, _param: click.Parameter, given: tuple) -> tuple:
+    """Return what -p was given, if it sets nothing twice."""
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            values = " and ".join(str(value) for other, value in given if other == name)
+            msg = f"{name} is set to {values}. Set it once."
+            raise click.BadParameter(msg)
+    return given
 
 
 def _value(text: str) -> int | float | bool | str | list:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ensclust.bench.paper import Score
 
-_COLOURS = dict(
+COLOURS = dict(
     zip(
         protocol.METHODS,
         ["#7f7f7f", "#8c564b", "#e377c2", "#9467bd", "#bcbd22", "#17becf", "#2ca02c",
@@ -43,7 +43,7 @@ def draw_ranks(ranked: dict[str, Any], root: Path) -> None:
                 positions = range(len(methods))
                 ours = [found[place][m] for m in methods]
                 theirs = [found[f"paper {place}"][m] for m in methods]
-                colours = [_COLOURS[m] for m in methods]
+                colours = [COLOURS[m] for m in methods]
                 ax.bar([p - 0.2 for p in positions], ours, 0.4, color=colours)
                 ax.bar(
                     [p + 0.2 for p in positions], theirs, 0.4, color="none",
@@ -67,7 +67,7 @@ def draw_sizes(averages: dict[Setting, Score], root: Path) -> None:
                     lines = _sizes(averages, measure, dataset, criterion)
                     for method, points in lines.items():
                         ax.plot(*zip(*points, strict=True), marker=".", label=method,
-                                color=_COLOURS[method])  # fmt: skip
+                                color=COLOURS[method])  # fmt: skip
                     ax.set_title(dataset)
                     ax.set_xlabel("base clusterings M")
                     ax.set_ylabel(f"{protocol.TITLES[measure]} (%), {criterion}")
@@ -106,10 +106,10 @@ def draw_times(times: list[dict[str, Any]], root: Path) -> None:
             points = [(t["n"], t["seconds"]) for t in times if t["method"] == method]
             if points:
                 ax.plot(*zip(*points, strict=True), marker=".", label=method,
-                        color=_COLOURS[method])  # fmt: skip
+                        color=COLOURS[method])  # fmt: skip
             if method in published:
                 ax.plot(20_000, published[method], marker="x", linestyle="",
-                        color=_COLOURS[method], label=f"{method}, paper")  # fmt: skip
+                        color=COLOURS[method], label=f"{method}, paper")  # fmt: skip
         ax.set_yscale("log")
         ax.set_xlabel(f"objects of {protocol.TIME_DATASET}")
         ax.set_ylabel("seconds of the consensus step, one thread")

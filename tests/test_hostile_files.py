@@ -259,12 +259,25 @@ def test_an_h5ad_file_is_measured_before_it_is_read(tmp_path):
         read_features(path)
 
 
-@pytest.mark.parametrize(("dtype", "n"), [("f4", 1600), ("f8", 800)])
-def test_x_takes_the_memory_of_its_own_type(tmp_path, monkeypatch, dtype, n):
-    anndata = pytest.importorskip("anndata")
-    path = tmp_path / "cells.h5ad"
-    anndata.AnnData(np.zeros((10, n), dtype)).write_h5ad(path)
-    monkeypatch.setattr(_memory, "available", lambda: 4 * 16_000 - 1)
+@pytest.mark.parametrize("suffix", ["h5ad", "npy", "parquet"])
+@pytest.mark.parametrize(("dtype", "size"), [("f4", 4), ("f8", 8)])
+def test_features_take_the_memory_of_their_own_type(
+    tmp_path, monkeypatch, suffix, dtype, size
+):
+    X = np.zeros((10, 800), dtype)
+    path = tmp_path / f"features.{suffix}"
+    if suffix == "h5ad":
+        pytest.importorskip("anndata").AnnData(X).write_h5ad(path)
+    elif suffix == "npy":
+        np.save(path, X)
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        columns = {str(i): column for i, column in enumerate(X.T)}
+        parquet.write_table(pyarrow.table(columns), path)
+    monkeypatch.setattr(_memory, "available", lambda: size * X.size)
+    assert read_features(path).values.dtype == dtype
+    monkeypatch.setattr(_memory, "available", lambda: size * X.size - 1)
     with pytest.raises(MemoryError, match="the table of"):
         read_features(path)
 

@@ -150,7 +150,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
                     _check_text(path, column)
             yield block
 
-    return Source(names, n_rows, blocks, index, groups, _in_words(shapes) * mixed)
+    width = 4 if any(a.dtype == np.float32 for a in named.values()) else 8
+    choice = _in_words(shapes) * mixed
+    return Source(names, n_rows, blocks, index, groups, choice, width=width)
 
 
 def whole_file(array: np.ndarray) -> Path | None:
@@ -243,7 +245,10 @@ def open_parquet(path: Path) -> Source:
             f"groups have {sum(pieces)}. Write it again."
         )
         raise ValueError(msg)
-    return Source(list(schema.names), meta.num_rows, blocks, only, pieces=pieces)
+    width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name of float32
+    return Source(
+        list(schema.names), meta.num_rows, blocks, only, pieces=pieces, width=width
+    )
 
 
 @contextmanager

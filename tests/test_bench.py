@@ -275,6 +275,16 @@ def test_averages_are_over_runs():
     assert wine == pytest.approx(Score(88.82, 1.0, 3))
 
 
+def test_curves_over_sizes_are_of_the_same_runs():
+    lines = made_up(n_runs=3)
+    lines += [{**line, "n_clusterings": 10} for line in made_up(n_runs=2)]
+    found = scores.average(scores.shared_runs(lines))
+    for m in (10, 20):
+        wine = found[Setting("nmi", "wine", "true-k", "ecpcs-hc", m, 20)]
+        assert wine == pytest.approx(Score(88.32, 0.5**0.5, 2))
+    assert scores.shared_runs(lines[:12]) == lines[:12]
+
+
 def test_compare_table_shows_ours_and_theirs_with_the_marks():
     found = scores.average(made_up(shift=2.0))
     table = tables.compare_table(found, "nmi", {"gisette": "no source"})

@@ -68,7 +68,8 @@ def unavailable(store: Store, names: Sequence[str]) -> dict[str, str]:
 
 def report(store: Store, missing: dict[str, str], command: str) -> None:
     """Write everything that the results at hand allow."""
-    averages = scores.average(records.collect(store))
+    results = records.collect(store)
+    averages = scores.average(results)
     _write_table(store, "table1", tables.dataset_table(missing))
     if averages:
         for name, make, measure in (
@@ -93,7 +94,7 @@ def report(store: Store, missing: dict[str, str], command: str) -> None:
     try:
         if averages:
             figures.draw_ranks(found["ranked"], store.root)
-            figures.draw_sizes(averages, store.root)
+            figures.draw_sizes(scores.average(scores.shared_runs(results)), store.root)
         if times:
             figures.draw_times(times, store.root)
         if fragments:

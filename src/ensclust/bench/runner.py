@@ -45,7 +45,7 @@ def run(
         for number, (unit, failed) in enumerate(_outcomes(store, units, n_jobs), 1):
             failures += failed
             done += unit.cost
-            left = (time.monotonic() - start) * (total - done) / done
+            left = (time.monotonic() - start) * max(0, total - done) / done
             say(f"{number} of {len(units)}, {_in_words(left)} left, {unit} done")
     return failures
 

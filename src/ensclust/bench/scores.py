@@ -72,6 +72,24 @@ def average(results: Iterable[dict[str, Any]]) -> dict[Setting, Score]:
     }
 
 
+def shared_runs(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines of runs that a method has made with every M it was run with.
+
+    Runs differ more than ensembles of 20 and of 30 clusterings do, so that a curve
+    over M is of the same runs throughout.
+    """
+    lines = list(results)
+    runs: dict[tuple, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for line in lines:
+        runs[_curve(line)][line["n_clusterings"]].add(line["run"])
+    shared = {curve: set.intersection(*by_m.values()) for curve, by_m in runs.items()}
+    return [line for line in lines if line["run"] in shared[_curve(line)]]
+
+
+def _curve(line: dict[str, Any]) -> tuple:
+    return tuple(line[name] for name in ("dataset", "criterion", "method", "steps"))
+
+
 def compared(
     averages: dict[Setting, Score], measure: str, dataset: str, criterion: str
 ) -> dict[str, Score]:

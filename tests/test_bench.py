@@ -1,13 +1,10 @@
 """The paper's experiments: what is run, that it can be interrupted, what is shown."""
 
-import gzip
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from conftest import cli_runner
 from ensclust import datasets, similarity
 from ensclust.bench import (
     experiments,
@@ -15,17 +12,16 @@ from ensclust.bench import (
     paper,
     protocol,
     records,
-    report,
     runner,
     scores,
     summary,
     tables,
     work,
 )
-from ensclust.bench.cli import INITS, reproduce
-from ensclust.bench.cli import datasets as datasets_command
+from ensclust.bench.cli import INITS
 from ensclust.bench.paper import Score
 from ensclust.bench.plan import Selection, clusters, plan
+from ensclust.bench.plan import parts as plan_parts
 from ensclust.bench.scores import Setting
 from ensclust.bench.store import Key, Store
 
@@ -326,9 +322,36 @@ def test_summary_counts_cells_and_checks_ecpcs():
 def test_summary_of_one_method_names_no_second():
     lines = [line for line in made_up() if line["method"] == "eac"]
     found = summary.summarize(scores.average(lines))
-    more = {"time": {}, "fragments": None, "command": "", "versions": {}}
+    more = {"time": {}, "fragments": None, "command": "", "versions": {}, "data": {}}
     text = summary.as_markdown({**found, **more, "not available": []})
     assert "NMI true-k: best average rank eac.\n" in text
+    assert "3 runs, 2 datasets (bc, wine), 1 method.\n" in text
+
+
+def test_best_k_waits_until_all_methods_have_it():
+    trees = [m for m in protocol.METHODS if plan_parts(m) == ("all",)]
+    lines = [
+        line
+        for line in made_up()
+        if line["criterion"] == "true-k" or line["method"] in trees
+    ]
+    found = scores.average(lines)
+    table = tables.compare_table(found, "nmi", {"gisette": "no source"})
+    kinds = [(row[0].text, row[1].text) for row in table.rows]
+    assert ("wine", "true-k") in kinds
+    assert ("gisette", "best-k") in kinds
+    assert ("wine", "best-k") not in kinds
+    assert ("average rank", "best-k") not in kinds
+    counts = summary.summarize(found)
+    assert counts["ranked"]["nmi"]["comparisons"] == 2
+    more = {"time": {}, "fragments": None, "command": "", "versions": {}}
+    more |= {
+        "data": {"bc": "bundled", "wine": "files in --data-home"},
+        "not available": [],
+    }
+    text = summary.as_markdown({**counts, **more})
+    assert "best-k" not in text.split("## Times")[0].replace("Tables", "")
+    assert "Data: bc from bundled; wine from files in --data-home.\n" in text
 
 
 @pytest.mark.parametrize(
@@ -347,6 +370,8 @@ def test_every_figure_is_drawn_as_png_and_svg(tmp_path):
     counts = {"from": 1, "to": None, "fragments": 3, "objects": 9}
     growth = [{"M": m, "clusters": m, "fragments": m} for m in range(3)]
     fragments = {"objects": 9, "growth": growth, "intervals": [counts]}
+    shares = ("small_share", "large_share", "large_objects")
+    fragments |= {"dataset": "lr", **dict.fromkeys(shares, 50.0)}
     figures.draw_sizes(scores.average(lines), tmp_path)
     figures.draw_times([{"n": 10, "method": "eac", "seconds": 1.0}], tmp_path)
     figures.draw_fragments(fragments, tmp_path)
@@ -384,57 +409,6 @@ def test_fragments_and_times_of_a_small_dataset(store, monkeypatch):
     assert summary.seconds(times)["n"] == 120
 
 
-# ------------------------------------------------------------------------ commands
-
-
-def test_quick_run_writes_tables_and_summary(tmp_path, monkeypatch):
-    def load(name, **_):
-        if name == "gisette":
-            msg = "no source has it"
-            raise datasets.DatasetUnavailable(msg)
-        return load_really(name)
-
-    load_really = datasets.load
-    monkeypatch.setattr(report.datasets, "load", load)
-    arguments = "table1 table2 table3 --quick --runs 1 --datasets wine,gisette -q"
-    arguments += " --methods eac,ecpcs-hc --n-jobs 1 --out"
-    done = cli_runner().invoke(
-        reproduce, [*arguments.split(), str(tmp_path)], catch_exceptions=False
-    )
-    assert done.exit_code == 0
-    assert done.stdout.strip() == str(tmp_path / "summary.md")
-    text = (tmp_path / "table2.md").read_text()
-    assert "| gisette | true-k | not available" in text
-    assert "| gisette |" in (tmp_path / "table1.md").read_text()
-    assert (
-        "1 runs, 1 datasets (wine), 2 methods; not available: gisette"
-        in (tmp_path / "summary.md").read_text()
-    )
-    with gzip.open(tmp_path / records.RESULTS, "rt") as file:
-        lines = [json.loads(line) for line in file]
-    assert [(line["method"], line["criterion"]) for line in lines] == [
-        (method, criterion)
-        for method in ("eac", "ecpcs-hc")
-        for criterion in protocol.CRITERIA
-    ]
-    assert {"consensus_seed", "ensemble_seeds", "versions"} <= set(lines[0])
-    assert (tmp_path / "work" / ".gitignore").read_text() == "*\n"
-
-
-def test_unknown_names_are_refused(tmp_path):
-    arguments = ["table2", "--datasets", "iris", "--out", str(tmp_path)]
-    with pytest.raises(ValueError, match=r"iris.*wine"):
-        cli_runner().invoke(reproduce, arguments, catch_exceptions=False)
-
-
-def test_datasets_are_listed():
-    text = cli_runner().invoke(datasets_command).stdout
-    assert "gisette" in text
-    assert "20,000 objects" in text
-    facts = json.loads(cli_runner().invoke(datasets_command, ["--json"]).stdout)
-    assert facts["wine"]["n_clusters"] == 3
-
-
 def test_propagations_are_propagate_for_each_length():
     rng = np.random.default_rng(0)
     W = rng.random((12, 12))
@@ -443,10 +417,3 @@ def test_propagations_are_propagate_for_each_length():
     steps = [64, 1, 8, 20]
     for length, Z in zip(steps, similarity.propagations(W, steps), strict=True):
         np.testing.assert_allclose(Z, similarity.propagate(W, length), atol=1e-12)
-
-
-def test_ensembles_of_other_data_are_refused(store, monkeypatch):
-    store.ensemble("wine", 0, 10)
-    monkeypatch.setattr("ensclust.bench.store.fingerprint", lambda *_: "other")
-    with pytest.raises(ValueError, match=r"made from other data called wine.*--out"):
-        store.ensemble("wine", 0, 10)

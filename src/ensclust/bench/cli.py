@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from ensclust.bench.plan import Selection
+    from ensclust.bench.protocol import Protocol
 
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
@@ -89,15 +90,37 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
         msg = f"{out} holds no results. Leave out --report-only to make some."
         raise ValueError(msg)
     store.open()
-    words = "all" if chosen == EXPERIMENTS else " ".join(chosen)
-    command = f"ensclust reproduce {words} --runs {selection.runs}"
     failures = report.produce(
-        store, selection, command, n_jobs=n_jobs, report_only=report_only, quiet=quiet
+        store,
+        selection,
+        _command(chosen, selection, store.protocol),
+        n_jobs=n_jobs,
+        report_only=report_only,
+        quiet=quiet,
     )
     click.echo(out / "summary.md")
     if failures:
         msg = f"{len(failures)} could not be done, such as {failures[0]}"
         raise click.ClickException(msg)
+
+
+def _command(chosen, selection: Selection, rules: Protocol) -> str:
+    """Return the command with all that decides its results."""
+    from ensclust.bench import protocol
+
+    usual = protocol.Protocol()
+    words = ["all"] if chosen == EXPERIMENTS else list(chosen)
+    if selection.datasets != protocol.DATASETS:
+        words += ["--datasets", ",".join(selection.datasets)]
+    if selection.methods != protocol.METHODS:
+        words += ["--methods", ",".join(selection.methods)]
+    words += ["--runs", str(selection.runs)]
+    words += [] if selection.is_swept else ["--true-k"]
+    words += [] if rules.seed == usual.seed else ["--seed", str(rules.seed)]
+    words += [] if rules.init == usual.init else ["--init", rules.init]
+    if rules.standardized != usual.standardized:
+        words += ["--standardize", ",".join(rules.standardized) or "none"]
+    return " ".join(["ensclust reproduce", *words])
 
 
 def _selection(chosen, names, methods, runs, *, quick: bool) -> Selection:
@@ -136,6 +159,7 @@ def datasets(*, as_json: bool) -> None:
                 "n_features": info.n_features,
                 "licence": info.licence,
                 "source": info.source,
+                "provider": info.provider,
             }
             for info in infos
         }
@@ -144,5 +168,6 @@ def datasets(*, as_json: bool) -> None:
     for info in infos:
         size = f"{info.n_objects:,} objects, {info.n_features:,} features"
         click.echo(f"{click.style(info.name, bold=True)}: {info.title}")
-        click.echo(f"    {size}, {info.n_clusters} classes; {info.licence}")
+        here = info.provider or "not included, from ENSCLUST_DATA or OpenML"
+        click.echo(f"    {size}, {info.n_clusters} classes; {info.licence}; {here}")
         click.echo(f"    {info.source}")

@@ -47,11 +47,14 @@ def draw_ranks(ranked: dict[str, Any], root: Path) -> None:
                 ax.bar([p - 0.2 for p in positions], ours, 0.4, color=colours)
                 ax.bar(
                     [p + 0.2 for p in positions], theirs, 0.4, color="none",
-                    edgecolor=colours, label="paper",
+                    edgecolor=colours,
                 )  # fmt: skip
                 ax.set_xticks(list(positions), methods, rotation=45, ha="right")
                 ax.set_title(f"{protocol.TITLES[measure]}: times {_PLACES[place]}")
                 ax.set_ylabel(f"of {found['comparisons']} comparisons")
+                ax.yaxis.get_major_locator().set_params(integer=True)
+            axes.flat[-1].bar(0, 0, color="#7f7f7f", label="ours")
+            axes.flat[-1].bar(0, 0, color="none", edgecolor="#7f7f7f", label="paper")
             axes.flat[-1].legend(frameon=False)
 
 
@@ -75,8 +78,9 @@ def draw_sizes(averages: dict[Setting, Score], root: Path) -> None:
                     ax.set_axis_off()
                 handles = axes.flat[0].get_legend_handles_labels()
                 axes.flat[0].figure.legend(
-                    *handles, loc="outside lower center", ncols=10, frameon=False
-                )
+                    *handles, loc="outside lower center", ncols=10, frameon=False,
+                    title=f"Means over {_n_runs(averages)} runs",
+                )  # fmt: skip
 
 
 def _sizes(
@@ -95,6 +99,16 @@ def _sizes(
         if len(points) > 1:
             lines[method] = points
     return lines
+
+
+def _n_runs(averages: dict[Setting, Score]) -> str:
+    """Return how many runs the scores for other than the usual M are of."""
+    counts = {
+        score.n_runs
+        for setting, score in averages.items()
+        if setting.n_clusterings != protocol.N_CLUSTERINGS
+    }
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def draw_times(times: list[dict[str, Any]], root: Path) -> None:
@@ -127,14 +141,27 @@ def draw_fragments(found: dict[str, Any], root: Path) -> None:
         first.axhline(found["objects"], color="#7f7f7f", label="objects")
         for what, colour in (("fragments", "#d62728"), ("clusters", "#1f77b4")):
             first.plot(sizes, [p[what] for p in growth], color=colour, label=what)
+        first.set_title(f"Fragments of {found['dataset']}", fontsize=9)
         first.set_xlabel("base clusterings M")
         first.set_ylabel("number")
-        first.legend(frameon=False)
+        first.legend(frameon=False, loc="center left", bbox_to_anchor=(0.5, 0.8))
         for ax, what in ((second, "fragments"), (third, "objects")):
             ax.bar(names, [interval[what] for interval in intervals], color="#1f77b4")
             ax.set_xlabel(f"size of fragment (M = {protocol.N_CLUSTERINGS})")
         second.set_ylabel("fragments")
         third.set_ylabel("objects in them")
+        published = paper.facts()["fragments"]
+        second.set_title(
+            f"Fragments of 1 or 2: {found['small_share']:.2f} %, paper over "
+            f"{published['small_share']:.0f} %\nof more than 20: "
+            f"{found['large_share']:.2f} %, paper {published['large_share']} %",
+            fontsize=9,
+        )
+        third.set_title(
+            f"Objects in fragments of more than 20:\n{found['large_objects']:.2f} %, "
+            f"paper {published['large_objects']} %",
+            fontsize=9,
+        )
 
 
 def _interval(low: int, high: int | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ensclust import datasets
+from ensclust._validation import import_optional
 from ensclust.bench import (
     experiments,
     figures,
@@ -39,10 +40,13 @@ def produce(
     quiet: bool = False,
 ) -> list[str]:
     """Do the experiments and write the report; return what went wrong."""
+    is_drawn = _can_draw()
     missing = unavailable(store, selection.datasets)
     failures: list[str] = []
     if not report_only:
         at_hand = tuple(n for n in selection.datasets if n not in missing)
+        for name in at_hand if selection.needs else ():
+            store.settle(name)
         units = plan(store, replace(selection, datasets=at_hand))
         failures += runner.run(store, units, n_jobs=n_jobs, quiet=quiet)
         if "time" in selection.needs and protocol.TIME_DATASET in at_hand:
@@ -51,7 +55,9 @@ def produce(
         if "fragments" in selection.needs and protocol.FRAGMENT_DATASET in at_hand:
             found = experiments.fragments(store)
             _write_json(store, "fragments.json", found)
-    report(store, missing, command)
+    found = report(store, missing, command)
+    if is_drawn:
+        _draw(store, found)
     return failures
 
 
@@ -66,8 +72,8 @@ def unavailable(store: Store, names: Sequence[str]) -> dict[str, str]:
     return reasons
 
 
-def report(store: Store, missing: dict[str, str], command: str) -> None:
-    """Write everything that the results at hand allow."""
+def report(store: Store, missing: dict[str, str], command: str) -> dict[str, Any]:
+    """Write the tables that the results at hand allow; return what figures need."""
     results = records.collect(store)
     averages = scores.average(results)
     _write_table(store, "table1", tables.dataset_table(missing))
@@ -88,19 +94,31 @@ def report(store: Store, missing: dict[str, str], command: str) -> None:
     fragments = json.loads(path.read_text()) if path.exists() else None
     found |= {"time": summary.seconds(times), "fragments": fragments}
     found |= {"command": command, "versions": versions()}
-    found |= {"not available": sorted(missing)}
+    found |= {"data": store.origins(), "not available": sorted(missing)}
     _write_json(store, "summary.json", found)
     write(store.root / "summary.md", summary.as_markdown(found))
+    return {**found, "results": results, "times": times}
+
+
+def _can_draw() -> bool:
+    """Whether figures can be drawn; say so before hours go by."""
     try:
-        if averages:
-            figures.draw_ranks(found["ranked"], store.root)
-            figures.draw_sizes(scores.average(scores.shared_runs(results)), store.root)
-        if times:
-            figures.draw_times(times, store.root)
-        if fragments:
-            figures.draw_fragments(fragments, store.root)
+        import_optional("matplotlib", "drawing figures", "plot")
     except ImportError as error:
         warnings.warn(f"no figures: {error}", stacklevel=2)
+        return False
+    return True
+
+
+def _draw(store: Store, found: dict[str, Any]) -> None:
+    if found["results"]:
+        averages = scores.average(scores.shared_runs(found["results"]))
+        figures.draw_ranks(found["ranked"], store.root)
+        figures.draw_sizes(averages, store.root)
+    if found["times"]:
+        figures.draw_times(found["times"], store.root)
+    if found["fragments"]:
+        figures.draw_fragments(found["fragments"], store.root)
 
 
 def _write_table(store: Store, name: str, table: tables.Table) -> None:

@@ -54,8 +54,13 @@ class Store:
 
     def open(self) -> None:
         """Create the directory, or check that it belongs to the same protocol."""
-        self.work.mkdir(parents=True, exist_ok=True)
-        write(self.work / ".gitignore", "*\n")
+        try:
+            write(self.work / ".gitignore", "*\n")
+        except OSError as error:
+            msg = (
+                f"{self.root} cannot be written: {error.strerror}. Give another --out."
+            )
+            raise type(error)(msg) from error
         path = self.work / "protocol.json"
         text = json.dumps(self.protocol.as_dict(), indent=1) + "\n"
         if path.exists() and path.read_text() != text:
@@ -71,6 +76,30 @@ class Store:
     def work(self) -> Path:
         """Return the directory of intermediate files."""
         return self.root / "work"
+
+    def settle(self, dataset: str) -> None:
+        """Keep which data a dataset is, or check that they are the same as before."""
+        path = self.work / "data" / f"{dataset}.json"
+        data = fingerprint(*self._source(dataset))
+        if path.exists():
+            kept = json.loads(path.read_text())["data"]
+            _check_same(kept, data, dataset, f"results in {self.root}")
+        else:
+            origin = datasets.load(dataset, data_home=self.data_home).origin
+            given = Path(origin).name == f"{dataset}.npz"
+            facts = {
+                "data": data,
+                "origin": "files in --data-home" if given else origin,
+            }
+            write_json(path, facts)
+
+    def origins(self) -> dict[str, str]:
+        """Return where the data of each dataset came from."""
+        paths = sorted((self.work / "data").glob("*.json"))
+        return {p.stem: json.loads(p.read_text())["origin"] for p in paths}
+
+    def _source(self, dataset: str) -> tuple[str, str | None, bool]:
+        return dataset, self.data_home, dataset in self.protocol.standardized
 
     def has(self, key: Key) -> bool:
         """Whether these scores are there."""
@@ -96,20 +125,14 @@ class Store:
 
     def _block(self, dataset: str, run: int, block: int) -> np.ndarray:
         path = self.work / "ensembles" / dataset / f"run-{run:02d}-{block}.npz"
-        source = dataset, self.data_home, dataset in self.protocol.standardized
+        source = self._source(dataset)
         if path.exists():
             try:
                 arrays = read_arrays(path, ("data", "labels"))
             except ValueError as error:
                 msg = f"{path} is damaged: {error} Delete it; it will be made anew."
                 raise ValueError(msg) from error
-            if arrays["data"] != fingerprint(*source):
-                msg = (
-                    f"{path} was made from other data called {dataset}: another "
-                    "source may have its rows in another order. Give the same "
-                    "ENSCLUST_DATA, or another --out."
-                )
-                raise ValueError(msg)
+            _check_same(str(arrays["data"]), fingerprint(*source), dataset, str(path))
             return arrays["labels"]
         X, y = features(*source)
         seed = self.protocol.ensemble_seed(dataset, run, block)
@@ -143,6 +166,15 @@ def fingerprint(*source) -> str:
     for array in features(*source):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def _check_same(kept: str, data: str, dataset: str, what: str) -> None:
+    if kept != data:
+        msg = (
+            f"{what} came from other data called {dataset}: another source may have "
+            "its rows in another order. Give the same ENSCLUST_DATA, or another --out."
+        )
+        raise ValueError(msg)
 
 
 def cluster(

@@ -39,15 +39,20 @@ def as_markdown(summary: dict[str, Any]) -> str:
     """Return the summary to be read."""
     used = ", ".join(f"{name} {n}" for name, n in summary["versions"].items())
     absent = ", ".join(summary["not available"])
+    counts = [
+        _count(summary["n_runs"], "run"),
+        f"{_count(len(summary['datasets']), 'dataset')} "
+        f"({', '.join(summary['datasets'])})",
+        _count(len(summary["methods"]), "method"),
+    ]
     lines = [
         "# Reproduction of the paper's experiments",
         "",
-        f"{summary['n_runs']} runs, {len(summary['datasets'])} datasets "
-        f"({', '.join(summary['datasets'])}), {len(summary['methods'])} methods"
-        f"{'; not available: ' + absent if absent else ''}.",
+        f"{', '.join(counts)}{'; not available: ' + absent if absent else ''}.",
         "",
         f"    {summary['command']}",
         "",
+        *_data_lines(summary["data"]),
         f"Versions: {used}.",
         "",
         "## Cells of Tables II and III beside the published ones",
@@ -61,6 +66,7 @@ def as_markdown(summary: dict[str, Any]) -> str:
         f"| {_title(name)} | {c['cells']} | {c['within 1']} | "
         f"{c['within 2']} | {c['above']} | {c['below']} |"
         for name, c in summary["cells"].items()
+        if c["cells"]
     ]
     compared = [*_check_lines(summary), *_average_lines(summary), *_rank_lines(summary)]
     return "\n".join(
@@ -72,6 +78,22 @@ def as_markdown(summary: dict[str, Any]) -> str:
             *_fragment_lines(summary["fragments"]),
         ]
     )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _data_lines(origins: dict[str, str]) -> list[str]:
+    """Return where the data came from, which decides the order of their rows."""
+    if not origins:
+        return []
+    names = {
+        where: [name for name in origins if origins[name] == where]
+        for where in dict.fromkeys(origins.values())
+    }
+    found = "; ".join(f"{', '.join(n)} from {where}" for where, n in names.items())
+    return [f"Data: {found}.", ""]
 
 
 def _title(name: str) -> str:
@@ -121,7 +143,7 @@ def _average_lines(summary: dict[str, Any]) -> list[str]:
     lines += [f"| | {' | '.join(methods)} |", "|---|" + "---:|" * len(methods)]
     for name, found in summary["averages"].items():
         title = _title(name)
-        for kind in ("score", "rank"):
+        for kind in ("score", "rank") if found["rank"] else ():
             ours, theirs = found[kind], found[f"paper {kind}"]
             cells = [
                 f"{ours[m]:.2f} ({theirs[m]:.2f})" if m in ours else "" for m in methods

@@ -104,7 +104,8 @@ def compare_table(
     number = "III" if measure == "ari" else "II"
     table = Table(
         f"Table {number}: {protocol.TITLES[measure]} (%) of the methods",
-        f"{_runs(averages)} Below each score: the published one, and the difference in "
+        f"Mean and standard deviation over {_runs(averages)} runs. Below each score: "
+        "the published one, and the difference in "
         "published standard deviations. The best three of a row are bold, the best one "
         "in brackets. Averages are over the datasets that are here, the published ones "
         "too; places are among the methods shown, ties share the better place.",
@@ -115,10 +116,13 @@ def compare_table(
             continue
         for criterion in protocol.CRITERIA:
             ours = scores.compared(averages, measure, dataset, criterion)
+            if not ours and dataset not in missing:
+                continue
             table.rows.append(_compare_row(ours, measure, dataset, criterion))
     for title in ("average score", "average rank"):
         for criterion in protocol.CRITERIA:
-            table.rows.append(_average_row(averages, measure, criterion, title))
+            if scores.rows(averages, measure, criterion):
+                table.rows.append(_average_row(averages, measure, criterion, title))
     return table
 
 
@@ -137,7 +141,7 @@ def _compare_row(
         cell = Cell(setting, ours[method], theirs[method])
         few = "" if cell.ours.n_runs == _most(ours) else f" ({cell.ours.n_runs} runs)"
         text = f"{cell.ours.mean:.2f} ±{cell.ours.std:.2f}{few}"
-        small = f"{published}, {cell.deviations:+.1f}"
+        small = f"{published}, {cell.deviations:+z.1f}"
         entries.append(Entry(text, small, places[method]))
     return [Entry(dataset), Entry(criterion), *entries]
 
@@ -167,8 +171,8 @@ def steps_table(
     number = "V" if measure == "ari" else "IV"
     table = Table(
         f"Table {number}: {protocol.TITLES[measure]} (%) by step length t",
-        f"{_runs(averages)} Below each best-k score: the published one, which is "
-        "best-k too, and the difference in points.",
+        f"Mean over {_runs(averages)} runs. Below each best-k score: the published "
+        "one, which is best-k too, and the difference in points.",
         [
             "dataset",
             "criterion",
@@ -201,7 +205,7 @@ def _step_entry(score, published: float, criterion: str, is_here: bool) -> Entry
     if score is None:
         return Entry("" if is_here else NOT_AVAILABLE, small)
     if small:
-        small += f", {score.mean - published:+.2f}"
+        small += f", {score.mean - published:+z.2f}"
     return Entry(f"{score.mean:.2f}", small)
 
 
@@ -213,6 +217,5 @@ def _most(ours: dict[str, Score]) -> int:
     return max(score.n_runs for score in ours.values())
 
 
-def _runs(averages: dict[Setting, Score]) -> str:
-    n_runs = max((score.n_runs for score in averages.values()), default=0)
-    return f"Mean and standard deviation over {n_runs} runs."
+def _runs(averages: dict[Setting, Score]) -> int:
+    return max((score.n_runs for score in averages.values()), default=0)

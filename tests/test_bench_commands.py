@@ -1,0 +1,113 @@
+"""The commands ``reproduce`` and ``datasets``, and what they refuse."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from conftest import cli_runner
+from ensclust import datasets
+from ensclust.bench import protocol, records, report
+from ensclust.bench.cli import datasets as datasets_command
+from ensclust.bench.cli import reproduce
+from ensclust.bench.store import Store
+
+
+@pytest.fixture(autouse=True)
+def no_other_data(monkeypatch):
+    monkeypatch.delenv("ENSCLUST_DATA", raising=False)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "results", protocol.Protocol())
+    store.open()
+    return store
+
+
+def run(text, out):
+    return cli_runner().invoke(
+        reproduce, [*text.split(), "--out", str(out)], catch_exceptions=False
+    )
+
+
+def test_quick_run_writes_tables_and_summary(tmp_path, monkeypatch):
+    def load(name, **_):
+        if name == "gisette":
+            msg = "no source has it"
+            raise datasets.DatasetUnavailable(msg)
+        return load_really(name)
+
+    load_really = datasets.load
+    monkeypatch.setattr(report.datasets, "load", load)
+    arguments = "table1 table2 table3 --quick --runs 1 --datasets wine,gisette -q"
+    done = run(arguments + " --methods eac,ecpcs-hc --n-jobs 1", tmp_path)
+    assert done.exit_code == 0
+    assert done.stdout.strip() == str(tmp_path / "summary.md")
+    text = (tmp_path / "table2.md").read_text()
+    assert "| gisette | true-k | not available" in text
+    assert "| gisette |" in (tmp_path / "table1.md").read_text()
+    text = (tmp_path / "summary.md").read_text()
+    assert "1 run, 1 dataset (wine), 2 methods; not available: gisette" in text
+    assert (
+        "    ensclust reproduce table1 table2 table3 --datasets wine,gisette "
+        "--methods eac,ecpcs-hc --runs 1\n" in text
+    )
+    assert "\nData: wine from scikit-learn.\n" in text
+    with gzip.open(tmp_path / records.RESULTS, "rt") as file:
+        lines = [json.loads(line) for line in file]
+    assert [(line["method"], line["criterion"]) for line in lines] == [
+        (method, criterion)
+        for method in ("eac", "ecpcs-hc")
+        for criterion in protocol.CRITERIA
+    ]
+    assert {"consensus_seed", "ensemble_seeds", "versions"} <= set(lines[0])
+    assert (tmp_path / "work" / ".gitignore").read_text() == "*\n"
+
+
+def test_unknown_names_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"iris.*wine"):
+        run("table2 --datasets iris", tmp_path)
+
+
+def test_datasets_are_listed():
+    text = cli_runner().invoke(datasets_command).stdout
+    assert "gisette" in text
+    assert "20,000 objects" in text
+    facts = json.loads(cli_runner().invoke(datasets_command, ["--json"]).stdout)
+    assert facts["wine"]["n_clusters"] == 3
+
+
+def test_ensembles_of_other_data_are_refused(store, monkeypatch):
+    store.ensemble("wine", 0, 10)
+    monkeypatch.setattr("ensclust.bench.store.fingerprint", lambda *_: "other")
+    with pytest.raises(ValueError, match=r"came from other data called wine.*--out"):
+        store.ensemble("wine", 0, 10)
+
+
+def test_the_command_is_told_with_all_that_decides_results(tmp_path):
+    text = "table2 --datasets wine --methods eac --runs 1 --true-k --seed 7"
+    text += " --init random --standardize none"
+    run(text + " -q --n-jobs 1", tmp_path)
+    assert f"    ensclust reproduce {text}\n" in (tmp_path / "summary.md").read_text()
+
+
+def test_runs_of_other_data_do_not_join(tmp_path):
+    text = "table2 --datasets wine --methods eac --true-k -q --n-jobs 1 --runs"
+    run(f"{text} 1", tmp_path / "out")
+    before = (tmp_path / "out" / records.RESULTS).read_bytes()
+    wine = datasets.load("wine")
+    np.savez(tmp_path / "wine.npz", X=wine.X[::-1], y=wine.y[::-1])
+    with pytest.raises(ValueError, match=r"results in .*came from other data.*--out"):
+        run(f"{text} 2 --data-home {tmp_path}", tmp_path / "out")
+    assert (tmp_path / "out" / records.RESULTS).read_bytes() == before
+    run(f"{text} 1 --data-home {tmp_path}", tmp_path / "new")
+    text = (tmp_path / "new" / "summary.md").read_text()
+    assert "\nData: wine from files in --data-home.\n" in text
+
+
+def test_a_directory_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"file.out cannot be written: Not a .*--out\.$"):
+        Store(tmp_path / "file" / "out", protocol.Protocol()).open()

@@ -128,6 +128,8 @@ def verdict_row(verdict: Verdict, *, is_full: bool) -> tuple[str, ...]:
         work = f"{bar.side}: {work}"
     if bar.quantity.endswith("_mb"):
         work += ", memory"
+    if bar.quantity == "digest" and bar.against is not None:
+        work += f", {bar.unit}"
     met = {True: "yes", False: "NO", None: "-"}[verdict.met if is_full else None]
     theirs = verdict.theirs
     return (

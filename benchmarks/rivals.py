@@ -41,6 +41,17 @@ def loop(X, options):
     return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs))
 
 
+def plain_loop(X, options):
+    """Return M clusterings by scikit-learn, one after the other, as its threads are."""
+    from sklearn.cluster import KMeans
+
+    columns = [
+        KMeans(k, n_init=1, max_iter=100, random_state=seed).fit(X).labels_
+        for seed, k in enumerate(numbers_of_clusters(options))
+    ]
+    return np.column_stack(columns).astype(np.uint8)
+
+
 def agglomerative(labels, options):
     """Return the average linkage of a dense co-association, by scikit-learn."""
     from sklearn.cluster import AgglomerativeClustering
@@ -64,6 +75,30 @@ def resampled(X, options):
     model.fit(X, n_jobs=os.cpu_count())
     linker = AgglomerativeClustering(k, metric="precomputed", linkage="average")
     return linker.fit_predict(1 - model.consensus_k(k))
+
+
+def pyckmeans(X, options):
+    """Return the clusters of the consensus matrix of pyckmeans."""
+    from pyckmeans import CKmeans
+
+    model = CKmeans(
+        options["k"], options["m"], p_samp=0.8, p_feat=1.0, metrics=(), n_init=1
+    )
+    model.fit(X)
+    return model.predict(X).cl
+
+
+def kemlglearn(X, options):
+    """Return the k-means clusters of kemlglearn's matrix of coincidences."""
+    from kemlglearn.cluster.consensus.SimpleConsensusClustering import (
+        SimpleConsensusClustering,
+    )
+
+    model = SimpleConsensusClustering(
+        options["k"], ncb_rand=True, n_components=options["m"]
+    )
+    model.fit(X)
+    return model.labels_
 
 
 def command(rows, is_compiled):

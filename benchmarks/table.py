@@ -98,7 +98,7 @@ class Bar:
     ``kind`` is "faster" (theirs / ours at least ``limit``), "share" (ours / theirs at
     most ``limit``) or "under" (ours at most ``limit``, in ``unit``). ``quantity`` is a
     field of a result: "seconds", "peak_mb" (above the warmed-up process, the call's own
-    input counted), "work_mb" (above that input) or "digest".
+    input counted), "work_mb" (above that input) or "digest", which ``unit`` then names.
     """
 
     side: str

@@ -88,13 +88,14 @@ def seconds(work: Work, params: dict) -> dict:
 
 
 def clocks() -> tuple[float, float, float]:
-    """Return the time, and how long this process and the whole machine have worked."""
+    """Return the time, and how long this process, its children and all have worked."""
     idle = ("idle", "iowait", "guest", "guest_nice")
     machine = psutil.cpu_times()._asdict().items()
-    own = psutil.Process().cpu_times()
+    process = psutil.Process()
+    own = [x.cpu_times() for x in (process, *process.children(recursive=True))]
     return (
         time.perf_counter(),
-        own.user + own.system + own.children_user + own.children_system,
+        sum(x.user + x.system + x.children_user + x.children_system for x in own),
         sum(value for name, value in machine if name not in idle),
     )
 

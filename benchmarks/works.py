@@ -170,6 +170,18 @@ def n_clusters(labels):
     return float(len(np.unique(labels)))
 
 
+def scatter(clusterings):
+    """Return the mean squared distance of objects to the means of their clusters."""
+    labels = np.asarray(getattr(clusterings, "labels", clusterings))
+    X = inputs.features(len(labels))
+    own = []
+    for column in labels.T:
+        sizes = np.bincount(column)
+        sums = np.array([np.bincount(column, x) for x in X.T])
+        own.append((sums**2 / np.maximum(sizes, 1)).sum() / len(X))
+    return float((X**2).sum() / len(X) - np.mean(own))
+
+
 WORKS = {
     "propagate": Work(weights_of, propagate, {**SMALL, "steps": 20}, np.mean),
     "literal loop": Work(weights_of, literal.propagate, {**SMALL, "steps": 2}, np.mean),
@@ -202,13 +214,16 @@ WORKS = {
         is_self_timed=True,
     ),
     "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
-    "generate": Work(rivals.features_of, generate, FEW),
-    "scikit-learn loop": Work(rivals.features_of, rivals.loop, FEW),
+    "generate": Work(rivals.features_of, generate, FEW, scatter),
+    "scikit-learn loop": Work(rivals.features_of, rivals.loop, FEW, scatter),
+    "plain loop": Work(rivals.features_of, rivals.plain_loop, FEW, scatter),
     "agglomerative": Work(
         labels_of, rivals.agglomerative, {**SMALL, "k": 4}, n_clusters
     ),
     "resampling": Work(rivals.features_of, resampling, FEW, n_clusters),
     "consensusclustering": Work(rivals.features_of, rivals.resampled, FEW, n_clusters),
+    "pyckmeans": Work(rivals.features_of, rivals.pyckmeans, FEW, n_clusters),
+    "kemlglearn": Work(rivals.features_of, rivals.kemlglearn, FEW, n_clusters),
     "command": Work(
         lambda **options: (options,),
         lambda options: rivals.command(**options),

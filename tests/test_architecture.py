@@ -31,7 +31,15 @@ LAYERS = (
         "io",
     ),
     ("_block_files", "blocks", "tally", "checkpoints", "passes"),
-    ("similarity", "spectrum", "coassociation", "dendrogram", "partition", "voting"),
+    (
+        "similarity",
+        "walks",
+        "spectrum",
+        "coassociation",
+        "dendrogram",
+        "partition",
+        "voting",
+    ),
     ("coarsening", "engines", "journal", "linkage"),
     (
         "nearest",

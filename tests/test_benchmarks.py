@@ -8,7 +8,7 @@ import pytest
 from benchmarks import inputs, report, results, worker
 from benchmarks.__main__ import choose, main
 from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
-from benchmarks.works import WORKS
+from benchmarks.works import WORKS, scatter
 from click.testing import CliRunner
 
 from ensclust._methods import METHODS
@@ -20,9 +20,13 @@ OTHER = {  # whose input is no label matrix
     "product": {"size": 8},
     "generate": FEATURES,
     "scikit-learn loop": FEATURES,
+    "plain loop": FEATURES,
     "resampling": FEATURES,
     "consensusclustering": FEATURES,
+    "pyckmeans": FEATURES,
+    "kemlglearn": FEATURES,
 }
+PEERS = ("fastcluster", "consensusclustering", "pyckmeans", "kemlglearn")
 PARAMS = {
     "agglomerative": {"k": 3},
     "propagate": {"steps": 3},
@@ -65,7 +69,7 @@ def test_the_table_has_every_method():
 )
 def test_a_work_is_measured(name, cache):
     package = name.removesuffix(" linkage")
-    if package in ("fastcluster", "consensusclustering"):
+    if package in PEERS:
         pytest.importorskip(package, reason="not a dependency of the tests")
     params = OTHER.get(name) or {**CHEAP, **PARAMS.get(name, {})}
     job = {"work": name, "params": params, "touch": 2**16}
@@ -76,6 +80,17 @@ def test_a_work_is_measured(name, cache):
     assert timed["seconds"] > 0
     if found["digest"] is not None:
         assert timed["digest"] == pytest.approx(found["digest"])
+
+
+def test_the_scatter_of_clusterings_is_the_mean_squared_distance():
+    X = inputs.features(50)
+    labels = np.random.default_rng(0).integers(0, 4, (50, 3))
+    expected = [
+        ((X[column == c] - X[column == c].mean(axis=0)) ** 2).sum() / 50
+        for column in labels.T
+        for c in range(4)
+    ]
+    assert scatter(labels) == pytest.approx(np.sum(expected) / 3)
 
 
 def test_ours_and_theirs_have_the_same_result(cache):

@@ -1,6 +1,7 @@
 """compare() and describe(), and the commands that show what they find."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ensclust
 from ensclust.comparison import pairwise_nmi
-from ensclust.inspection import as_text, describe
+from ensclust.inspection import _equal_columns, as_text, describe
 from strategies import ensembles, label_tables, random_ensemble
 
 # --- agreement
@@ -105,6 +106,17 @@ def test_suggestions_about_labels(tmp_path):
     assert "The same clustering, which counts again: a, b, d." in text
     assert "1 objects will have the consensus label -1" in text
     assert text.endswith(f"ensclust consensus {path} -k K")
+
+
+def test_many_clusters_take_no_table_of_all_codes():
+    one = np.maximum(np.arange(70_000), 1)
+    ensemble = ensclust.Ensemble(np.column_stack([one, one[::-1], one % 7, 10 + one]))
+    tracemalloc.start()
+    groups = _equal_columns(ensemble, "abcd")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert groups == [["a", "d"]]
+    assert most < 2**24
 
 
 def test_fractions_make_it_features(tmp_path):

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from ensclust import Ensemble
+from ensclust import Ensemble, _encoding
 from ensclust.ensemble import as_ensemble
 from reference import membership
 from strategies import ensembles, label_tables
@@ -140,6 +141,16 @@ def test_fragments_of_many_wide_clusterings_do_not_overflow():
     table = rng.integers(0, 1000, (200, 40))
     table[100:] = table[:100]
     assert len(Ensemble(table).fragments().counts) == 100
+
+
+@given(
+    st.lists(st.integers(0, 9), max_size=40), st.sampled_from(["u1", "u4", "i4", "i8"])
+)
+def test_first_appearance_is_that_of_a_dictionary(labels, dtype):
+    array = np.array(labels, dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_encoding, "_ROWS", 7)
+        assert _encoding.first_appearance(array).tolist() == list(dict.fromkeys(labels))
 
 
 @given(ensembles())

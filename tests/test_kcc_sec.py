@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from ensclust import ECC, KCC, SEC, Ensemble, consensus
+from ensclust._encoding import first_appearance
 from ensclust._methods.kcc import UTILITIES
-from ensclust.base import first_appearance
 from ensclust.metrics import ari
 from strategies import random_ensemble
 

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from ensclust import Blocks, _memory, consensus
+from ensclust import Blocks, _memory, consensus, generate
 from ensclust._methods import METHODS
 
 PROGRAM = """
@@ -48,7 +49,21 @@ def test_linkage_stays_within_its_bound(max_memory, per_leaf_squared):
     assert used <= per_leaf_squared * n_leaves**2 + 1000 * n_leaves + 2**24
 
 
-NEEDED = {"ecpcs-hc": 40, "ecpcs-mc": 40, "mcla": 32, "srs": 40, "wct": 32, "eac": 8}
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["lloyd", "minibatch"])
+def test_kmeans_of_many_objects_takes_no_copy_of_them(algorithm):
+    X = np.random.default_rng(0).normal(size=(200_000, 32)).astype(np.float32)
+    options = {"algorithm": algorithm, "base_k": 5, "max_iter": 3, "random_state": 0}
+    generate(X[:1000], 2, **options)  # imports and compiles
+    tracemalloc.start()
+    runs = generate(X, 2, **options)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert runs.columns.nbytes == 2 * len(X)
+    assert most < 2 * runs.columns.nbytes + 8 * X[:20_000].nbytes < X.nbytes
+
+
+NEEDED = {"ecpcs-hc": 32, "ecpcs-mc": 32, "mcla": 32, "srs": 40, "wct": 32, "eac": 8}
 REMEDY = r"Use fewer or coarser base clusterings, or KCC"
 
 

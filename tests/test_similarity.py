@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from ensclust import CoAssociation, Ensemble, similarity
+from ensclust import CoAssociation, Ensemble, similarity, walks
 from strategies import ensembles, random_ensemble
 
 
@@ -27,9 +27,10 @@ def test_closed_form_and_doubling_are_the_literal_sum(steps):
     W = reference.jaccard(random_ensemble(300, 10, 6, seed=steps))
     np.fill_diagonal(W, 0)
     expected = reference.gram(W, steps)
-    degree = W.sum(axis=1)
-    doubled = similarity._gram_by_doubling(W, degree, steps)
-    closed = similarity._gram_in_closed_form(steps, similarity._spectrum(W, degree))
+    root = np.sqrt(W.sum(axis=1))
+    A = W / root[:, None] / root
+    doubled = walks._gram_by_doubling(A, root, steps)
+    closed = walks._gram_in_closed_form(steps, walks._spectrum(A, root))
     assert np.allclose(doubled, expected, atol=1e-12)
     assert np.allclose(closed, expected, atol=1e-12)
 
@@ -38,7 +39,7 @@ def test_closed_form_and_doubling_are_the_literal_sum(steps):
 def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
     W = reference.jaccard(ens)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similarity, "_LARGE", 0)
+        patch.setattr(walks, "_LARGE", 0)
         Z = similarity.propagate(W, steps)
     assert Z.dtype == np.float64
     assert np.allclose(Z, Z.T, rtol=0, atol=1e-12)
@@ -63,9 +64,9 @@ def path(weakest):
     [(1, 2, np.float32), (1, 3, np.float64), (1e-9, 2, np.float64)],
 )
 def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypatch):
-    doubling = mock.Mock(side_effect=similarity._gram_by_doubling)
-    monkeypatch.setattr(similarity, "_gram_by_doubling", doubling)
-    monkeypatch.setattr(similarity, "_LARGE", large)
+    doubling = mock.Mock(side_effect=walks._gram_by_doubling)
+    monkeypatch.setattr(walks, "_gram_by_doubling", doubling)
+    monkeypatch.setattr(walks, "_LARGE", large)
     similarity.propagate(path(weakest))
     assert [array.dtype for array in doubling.call_args.args[:2]] == [dtype] * 2
 
@@ -83,11 +84,11 @@ def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypa
 def test_products_serve_few_steps_and_uneven_graphs(weakest, steps, way, monkeypatch):
     W = path(weakest)
     ways = {
-        name: mock.Mock(side_effect=getattr(similarity, name))
+        name: mock.Mock(side_effect=getattr(walks, name))
         for name in ("_gram_by_doubling", "_gram_in_closed_form")
     }
     for name, made in ways.items():
-        monkeypatch.setattr(similarity, name, made)
+        monkeypatch.setattr(walks, name, made)
     assert len(list(similarity.propagations(W, steps))) == len(steps)
     assert [name for name, made in ways.items() if made.called] == [way]
 

@@ -228,6 +228,22 @@ def look_up(table: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarra
     return out
 
 
+def first_appearance(labels: np.ndarray) -> np.ndarray:
+    """Return the distinct labels, from 0 on, in the order in which they first appear.
+
+    One pass; only where a label is new, the labels around it are sorted.
+    """
+    seen = np.zeros(int(labels.max()) + 1 if len(labels) else 0, bool)
+    order = [np.zeros(0, np.int64)]
+    for piece in pieces(labels):
+        if not seen[piece].all():
+            values, first = np.unique(piece, return_index=True)
+            found = values[np.argsort(first)]
+            order.append(found[~seen[found]])
+            seen[found] = True
+    return np.concatenate(order)
+
+
 def _whole(column: np.ndarray, index: int) -> np.ndarray:
     """Return float labels as int64, -1 for NaN and negative numbers."""
     keep = column >= 0  # False for NaN

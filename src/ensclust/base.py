@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensclust import _memory, nearest
 from ensclust._base_k import default_base_k
+from ensclust._encoding import first_appearance, look_up
 from ensclust._validation import check_n_clusters, check_weights, warn
 from ensclust.agreement import agreement_weights
 from ensclust.blocks import is_dask_array, is_stream
@@ -36,7 +37,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     """Base class of the consensus methods.
 
     A method supplies ``_prepare(ensemble)``, all that does not depend on the number of
-    clusters, and ``_cut(n_clusters)``, the labels of the prepared ensemble's objects.
+    clusters, and ``_cut(n_clusters)``, the labels of the prepared ensemble's objects,
+    in a new array.
     ``self._seed`` is the integer that decides random choices in both,
     ``self._prepared`` the prepared ensemble, without objects of no clustering.
     """
@@ -335,8 +337,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         rank = np.empty(int(labels.max()) + 1, np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         self._renumber(rank)
+        look_up(rank, labels, labels)
+        if not absent.any():
+            return labels.astype(np.int32, copy=False)
         numbered = np.full(len(absent), -1, np.int32)
-        numbered[~absent] = rank[labels]
+        numbered[~absent] = labels
         return numbered
 
     def _check_k(
@@ -381,9 +386,3 @@ def fewer_clusters_are_fine() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\w+ formed \d+ of n_clusters")
         yield
-
-
-def first_appearance(labels: np.ndarray) -> np.ndarray:
-    """Return the distinct labels in the order in which they first appear."""
-    values, first = np.unique(labels, return_index=True)
-    return values[np.argsort(first)]

@@ -29,7 +29,7 @@ from ensclust.passes import engine_of, numbered
 from ensclust.tally import check_widths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ensclust.generation import EnsembleGenerator
     from ensclust.passes import Engine
@@ -102,30 +102,41 @@ def fit(
 def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
     """Fit k-means to many rows in memory, as to blocks of them.
 
-    Labels are equal but for rows that rounding puts between two centres.
-    Memory one float32 copy of ``X`` and the labels, twice.
+    Labels are equal but for rows that rounding puts between two centres. Memory the
+    labels, twice: rows are centred anew in each pass, which takes less time than
+    copying all of them would take memory.
     """
-    sample = _start(generator, len(X), X.__getitem__)
-    known = Survey({0: len(X)}, X.min(axis=0), X.max(axis=0))
+    n = len(X)
+    sample = _start(generator, n, X.__getitem__)
+    known = Survey({0: n}, X.min(axis=0), X.max(axis=0))
     _make_room(generator, known)
-    X32 = scaled(X, generator.mean_, generator.unit_)[-1]
-    blocks = [X32[a : a + _ROWS] for a in range(0, len(X), _ROWS)]
+    threads = _parallel.thread_count(generator.n_jobs)
+    n_blocks = -(-n // _ROWS)
+    spans = [(a * _ROWS, b * _ROWS) for a, b in _parallel.blocks(n_blocks, threads)]
+
+    def blocks(a: int, b: int, size: int = _ROWS) -> Iterator[np.ndarray]:
+        for i in range(a, min(b, n), size):
+            rows = X[i : min(i + size, b)]
+            yield scaled(rows, generator.mean_, generator.unit_)[-1]
 
     def add_up(models: list[KMeans], scale: float) -> list:
-        threads = _parallel.thread_count(generator.n_jobs)
-        spans = _parallel.blocks(len(blocks), threads)
-        tasks = [(blocks[a:b], models, scale) for a, b in spans]
+        tasks = [(blocks(a, b), models, scale) for a, b in spans]
         with _parallel.one_blas_thread():
             return reduce(_add, _parallel.run(_sums_by_blas, tasks, n_jobs=threads))
 
-    if generator.algorithm == "lloyd" and len(sample) < len(X):
+    if generator.algorithm == "lloyd" and len(sample) < n:
         improve(generator, add_up, known, sample)
-    narrow = np.min_scalar_type(max(len(model.centres) for model in generator.models_))
-    labels = _parallel.run(
-        lambda model: model.predict(X32).astype(narrow),
-        [(model,) for model in generator.models_],
-        n_jobs=generator.n_jobs,
-    )
+    models = generator.models_
+    narrow = np.min_scalar_type(max(len(model.centres) for model in models))
+    labels = np.empty((len(models), n), narrow)
+
+    def write(a: int, b: int) -> None:
+        for X32 in blocks(a, b, 16 * _ROWS):
+            for model, own in zip(models, labels, strict=True):
+                own[a : a + len(X32)] = model.predict(X32)
+            a += len(X32)
+
+    _parallel.run(write, spans, n_jobs=threads)
     generator.ensemble_ = Ensemble.from_clusterings(labels, noise=generator.noise)
     return generator
 
@@ -263,7 +274,7 @@ def _sums_of(X: np.ndarray, models: list[KMeans], scale: float) -> list:
     return found
 
 
-def _sums_by_blas(blocks: list[np.ndarray], models: list[KMeans], scale) -> list:
+def _sums_by_blas(blocks: Iterable[np.ndarray], models: list[KMeans], scale) -> list:
     """Do as _sums_of for all of some blocks, by one product for all models.
 
     Twice as fast; but the last digit of a product may depend on where a row stands in

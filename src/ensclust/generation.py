@@ -106,8 +106,8 @@ def generate(
         sparse) and scaled in float64; time ``N k d`` per iteration and run. Each run
         with ``max_samples``, ``max_features`` or ``projection`` has a copy of what it
         sees while it lasts. From 100,000 objects on, as in a stream, all clusterings
-        start from the centres of 20,000 of them and are improved together; mini-batches
-        are drawn from these 20,000.
+        start from the centres of 20,000 of them and are improved together, without a
+        copy of ``X``; mini-batches are drawn from these 20,000.
 
     Notes
     -----

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust import _h5ad
+from ensclust._encoding import first_appearance
 from ensclust._validation import gibibytes
-from ensclust.base import first_appearance
 from ensclust.coassociation import DEFAULT_MEMORY
 from ensclust.ensemble import Ensemble
 from ensclust.io import Table, read_features, read_labels
@@ -150,11 +150,13 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
 def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
     """Return the groups of clusterings that differ by the names of clusters only."""
     groups: dict[bytes, list[str]] = {}
-    for name, column in zip(names, ensemble.columns, strict=True):
+    counts = ensemble.cluster_counts.tolist()
+    for name, column, k in zip(names, ensemble.columns, counts, strict=True):
         order = first_appearance(column[column != ensemble.missing])
-        rank = np.full(ensemble.missing + 1, -1, np.int32)
+        rank = np.full(k + 1, -1, np.int32)  # the last is that of missing labels
         rank[order] = np.arange(len(order), dtype=np.int32)
-        groups.setdefault(blake2b(rank[column].tobytes()).digest(), []).append(name)
+        content = rank[np.minimum(column, k)].tobytes()
+        groups.setdefault(blake2b(content).digest(), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
 
 

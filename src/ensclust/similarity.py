@@ -7,24 +7,18 @@ trajectories (eq. 9). Everything here is of size Nc, the number of base clusters
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg
 
 from ensclust import _kernels, _validation
 from ensclust.ensemble import Ensemble, as_ensemble
+from ensclust.walks import grams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
-
-# Above this ratio of largest to smallest degree the closed form loses digits.
-_MAX_DEGREE_RATIO = 1e8
-_MAX_DOUBLED = 32  # more steps are summed faster in closed form
-_LARGE = 4000  # nodes from which float32 saves half the time, with errors of 1e-6
 
 
 def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
@@ -41,7 +35,7 @@ def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
     -------
     ndarray of shape (Nc, Nc)
         ``|A ∩ B| / |A ∪ B|`` with unit diagonal; 0 inside one clustering. Time
-        N M^2 / 2 for counting, memory 2 Nc^2 numbers.
+        N M^2 / 2 for counting, memory 3 Nc^2 numbers.
 
     Examples
     --------
@@ -57,7 +51,8 @@ def jaccard(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
     union = np.add.outer(ensemble.sizes, ensemble.sizes)
     union -= overlap
     # A cluster without objects (a row of Ensemble.take) has similarity 1 to itself.
-    weights = np.divide(overlap, np.maximum(union, 1), dtype=np.float64)
+    np.maximum(union, 1, out=union)
+    weights = np.divide(overlap, union, dtype=np.float64)
     np.fill_diagonal(weights, 1.0)
     return weights
 
@@ -84,7 +79,7 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
     products of n x n matrices for t = 20, not 40; beyond 32 steps in closed form from
     an eigendecomposition, whatever t is, unless degrees differ by more than eight
-    orders of magnitude. Memory about ten such matrices, float32 above 4,000 nodes and
+    orders of magnitude. Memory about six such matrices, float32 above 4,000 nodes and
     up to 32 steps, where Z is right to about 1e-6.
 
     Examples
@@ -125,7 +120,9 @@ def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]
     linked = degree > 0
     if not linked.all():
         W, degree = W[np.ix_(linked, linked)], degree[linked]
-    for gram in _grams(W, degree, steps):
+    sums = grams(W, degree, steps)
+    del W  # which is overwritten, or freed where float32 takes its place
+    for gram in sums:
         cosine = _cosine(gram.astype(np.float64, copy=False))
         if linked.all():
             yield cosine
@@ -308,93 +305,3 @@ def _cosine(gram: np.ndarray) -> np.ndarray:
     np.clip(gram, 0, 1, out=gram)
     np.fill_diagonal(gram, 1)
     return gram
-
-
-def _grams(
-    W: np.ndarray, degree: np.ndarray, steps: Sequence[int]
-) -> Iterator[np.ndarray]:
-    """Yield the sum of P^s (P^s)^T over s = 1..t for each t of ``steps``."""
-    is_uneven = len(W) and degree.max() > _MAX_DEGREE_RATIO * degree.min()
-    is_closed = not is_uneven and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)
-    spectrum = _spectrum(W, degree) if is_closed and len(W) else None
-    if len(W) > _LARGE and not (is_uneven or is_closed):
-        W, degree = W.astype(np.float32), degree.astype(np.float32)
-    for length in steps:
-        if spectrum is None:
-            gram = _gram_by_doubling(W, degree, length)  # float32: symmetric to 1e-6
-            yield (gram + gram.T) / 2 if gram.dtype == np.float32 else gram
-        else:
-            yield _gram_in_closed_form(length, spectrum)
-
-
-def _spectrum(W: np.ndarray, degree: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return eigenvalues of D^-1/2 W D^-1/2, V = D^-1/2 U and G = U^T D U."""
-    root = np.sqrt(degree)
-    eigenvalues, U = linalg.eigh(
-        W / root[:, None] / root, overwrite_a=True, check_finite=False, driver="evd"
-    )
-    scaled = U * root[:, None]
-    inner = scaled.T @ scaled
-    return eigenvalues, np.divide(U, root[:, None], out=U), inner
-
-
-def _gram_in_closed_form(steps: int, spectrum: tuple) -> np.ndarray:
-    """Sum P^s (P^s)^T over s = 1..steps from the spectrum.
-
-    With eigenvalues l the sum is V (G ∘ K) V^T, where K_ij = sum_s (l_i l_j)^s.
-    """
-    eigenvalues, V, inner = spectrum
-    kernel = _geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
-    kernel *= inner
-    return V @ kernel @ V.T
-
-
-def _geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:
-    """Return q + q^2 + ... + q^steps by doubling, exact also where q is near 1."""
-    total, power = q.copy(), q.copy()
-    for bit in bin(steps)[3:]:
-        total += power * total
-        power *= power
-        if bit == "1":
-            total = q + q * total
-            power *= q
-    return total
-
-
-def _gram_by_doubling(W: np.ndarray, degree: np.ndarray, steps: int) -> np.ndarray:
-    """Sum P^s (P^s)^T over s = 1..steps: S_2t = S_t + P^t S_t (P^t)^T.
-
-    In the symmetric form A = D^-1/2 W D^-1/2, where P^s (P^s)^T is A^s D A^s between
-    D^-1/2: a square of A is half a product. The first few terms, the leading three
-    bits of ``steps``, are summed one by one, which is cheaper than doubling there.
-    Nothing is ever subtracted, so no digits are lost.
-    """
-    root = np.sqrt(degree)
-    A = W / root[:, None] / root
-    bits = bin(steps)[2:]
-    powers = [A]
-    for s in range(2, int(bits[:3], 2) + 1):
-        powers.append(powers[-1] @ A if s % 2 else _square(powers[s // 2 - 1]))
-    total = sum(_square(power * root) for power in powers)
-    power = powers[-1]
-    for place, bit in enumerate(bits[3:], start=4):
-        total += _symmetric_product(power @ total, power)
-        if bit == "1":
-            total = _square(A * root) + _symmetric_product(A @ total, A)
-        if place < len(bits):
-            power = _square(power) @ A if bit == "1" else _square(power)
-    return total / root[:, None] / root
-
-
-def _square(A: np.ndarray) -> np.ndarray:
-    """Return A A^T; BLAS works out one triangle only."""
-    return A @ A.T
-
-
-def _symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A B, known to be symmetric, from its blocks on and above the diagonal."""
-    product = np.empty_like(A)
-    for i, j in pairwise(np.linspace(0, len(A), 5).astype(int)):
-        np.matmul(A[i:j], B[:, i:], out=product[i:j, i:])
-        product[j:, i:j] = product[i:j, j:].T
-    return product

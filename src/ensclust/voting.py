@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ensclust import _kernels, _parallel
+from ensclust._encoding import pieces
 
 if TYPE_CHECKING:
     from ensclust.ensemble import Ensemble
@@ -76,10 +77,12 @@ def settle(
     """
     while True:
         labels = vote(ensemble, meta_labels, seed=seed, weights=weights, n_jobs=n_jobs)
-        used = np.unique(labels[labels >= 0])
-        if len(used) == meta_labels.max() + 1:
+        is_used = np.zeros(meta_labels.max() + 2, bool)  # the last is that of -1
+        for piece in pieces(labels):
+            is_used[piece] = True
+        if is_used[:-1].all():
             return labels, meta_labels
-        meta_labels = without_losers(meta_labels, used)
+        meta_labels = without_losers(meta_labels, np.flatnonzero(is_used[:-1]))
 
 
 def without_losers(meta_labels: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ class ECPCSHC(Agglomeration):
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
     )
-    _pair_bytes = 5 * 8  # twice that below 4,000 base clusters, in double precision
+    _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
     _parameter_constraints: ClassVar[dict] = {
         **Agglomeration._parameter_constraints,
         **_STEPS,
@@ -174,7 +174,7 @@ class ECPCSMC(MetaClustering):
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for propagation and cut, N M for the vote; memory
-    N M bytes and about ten Nc x Nc matrices. Ties in the vote are drawn by a hash of
+    N M bytes and about seven Nc x Nc matrices. Ties in the vote are drawn by a hash of
     the seed and the label row. Deviations from the published code: the discretisation
     of the cut starts from many rows and the least normalised cut is kept; labels are
     numbered without gaps; one base clustering (M = 1) works, as far as k is its number
@@ -205,7 +205,7 @@ class ECPCSMC(MetaClustering):
         time="N M^2 + Nc^3",
         memory="N M + Nc^2",
     )
-    _pair_bytes = 5 * 8  # twice that below 4,000 base clusters, in double precision
+    _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
     _parameter_constraints: ClassVar[dict] = {
         **MetaClustering._parameter_constraints,
         **_STEPS,

@@ -142,8 +142,9 @@ def peers(sizes: dict) -> list[Measurement]:
             (Bar("ensclust", 1, against="AgglomerativeClustering"),),
         ),
         Measurement(
-            "resampling",  # kemlglearn takes all objects, not 80 % of them
-            f"consensus of k-means on 80 % of the objects, N = {n:,}, k = {k}",
+            "resampling",
+            f"consensus of {base['m']} k-means runs on 80 % of the objects "
+            f"(kemlglearn: on all), N = {n:,}, k = {k}",
             (
                 Side("ensclust", "resampling", resampled),
                 *(Side(other, other, resampled) for other in others),

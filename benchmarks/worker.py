@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import resource
@@ -92,7 +93,10 @@ def clocks() -> tuple[float, float, float]:
     idle = ("idle", "iowait", "guest", "guest_nice")
     machine = psutil.cpu_times()._asdict().items()
     process = psutil.Process()
-    own = [x.cpu_times() for x in (process, *process.children(recursive=True))]
+    own = [process.cpu_times()]
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            own.append(child.cpu_times())
     return (
         time.perf_counter(),
         sum(x.user + x.system + x.children_user + x.children_system for x in own),

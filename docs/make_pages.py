@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks import report, results, table
+from benchmarks import causes, report, results, table
 
 from docs import make_readme
 from ensclust._methods import METHODS
 
 DOCS = Path(__file__).parent
+CAUSES = make_readme.REPRODUCTION.with_name("causes.json")
 LARGE = (
     ("crowd-10000000", "ecpcs-mc"),
     ("wide", "ensclust"),
@@ -27,7 +28,10 @@ def render() -> dict[Path, str]:
     parts = {
         DOCS / "guide" / "which-method.md": {"methods": methods},
         DOCS / "performance.md": {"speed": speed, "large": large, "bounds": bounds},
-        DOCS / "reproduction.md": {"reproduction": make_readme.reproduction},
+        DOCS / "reproduction.md": {
+            "reproduction": make_readme.reproduction,
+            "causes": lambda: causes.tables(json.loads(CAUSES.read_text())),
+        },
     }
     return {
         path: make_readme.fill(path.name, path.read_text(), part)

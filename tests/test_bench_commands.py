@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from ensclust.bench import protocol, records, report
 from ensclust.bench.cli import datasets as datasets_command
 from ensclust.bench.cli import reproduce
 from ensclust.bench.store import Store
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +109,42 @@ def test_runs_of_other_data_do_not_join(tmp_path):
     run(f"{text} 1 --data-home {tmp_path}", tmp_path / "new")
     text = (tmp_path / "new" / "summary.md").read_text()
     assert "\nData: wine from files in --data-home.\n" in text
+
+
+def test_other_data_are_fine_while_nothing_was_made_of_them(store, monkeypatch):
+    store.settle("wine")
+    monkeypatch.setattr("ensclust.bench.store.fingerprint", lambda *_: "other")
+    store.settle("wine")
+    store.ensemble("wine", 0, 10)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"results in .*\(from scikit-learn\) came"):
+        store.settle("wine")
+    (store.work / "data" / "wine.json").unlink()  # as older versions left it
+    with pytest.raises(ValueError, match=r"run-00-0.npz came from other data"):
+        store.settle("wine")
+
+
+def test_only_what_is_used_is_settled(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "FRAGMENT_DATASET", "wine")
+    monkeypatch.setattr(report, "_USED_BY", {"fragments": "wine"})
+    run("figure-fragments -q --datasets wine,ecoli", tmp_path)
+    text = (tmp_path / "summary.md").read_text()
+    assert "Data: wine from scikit-learn.\n" in text
+
+
+@pytest.mark.slow
+def test_committed_tables_are_those_of_the_committed_results(tmp_path, monkeypatch):
+    for name in (records.RESULTS, "time.jsonl.gz", "fragments.json", "summary.json"):
+        shutil.copy(RESULTS / name, tmp_path)
+    missing = dict.fromkeys(["gisette"], "no source has it")
+    monkeypatch.setattr(report, "unavailable", lambda *_: missing)
+    done = run("--report-only -q", tmp_path)
+    assert done.exit_code == 0
+    written = {path.name for path in tmp_path.iterdir()} - {"work"}
+    assert {f"table{n}.md" for n in range(1, 6)} | {"figure-time.png"} <= written
+    texts = [name for name in written if not name.endswith((".png", ".svg"))]
+    for name in texts:
+        assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes(), name
 
 
 def test_a_directory_that_cannot_be_written_is_told(tmp_path):

@@ -186,7 +186,7 @@ def test_many_rows_in_memory_are_clustered_as_blocks_of_them(
     features, options, n_jobs, monkeypatch
 ):
     options |= {"base_k": (4, 9), "random_state": 0}
-    monkeypatch.setattr(block_generation, "_ROWS", 333)
+    monkeypatch.setattr(block_generation, "_ROWS", 33)
     stream = generate(Blocks(features, rows=500), 5, **options)
     expected = np.concatenate([np.column_stack(b.load()) for b in stream])
     apart = generate(features, 5, n_jobs=n_jobs, **options)

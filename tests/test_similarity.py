@@ -35,6 +35,15 @@ def test_closed_form_and_doubling_are_the_literal_sum(steps):
     assert np.allclose(closed, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [20, 64])
+def test_what_is_propagated_is_left_as_it_was(steps):
+    W = similarity.jaccard(random_ensemble(60, 4, 5, seed=0))
+    before = W.copy()
+    W.flags.writeable = False
+    similarity.propagate(W, steps)
+    assert np.array_equal(W, before)
+
+
 @given(ensembles(), st.sampled_from([1, 2, 3, 7, 8, 20, 32]))
 def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
     W = reference.jaccard(ens)

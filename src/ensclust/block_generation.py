@@ -103,8 +103,7 @@ def fit_array(generator: EnsembleGenerator, X: np.ndarray) -> EnsembleGenerator:
     """Fit k-means to many rows in memory, as to blocks of them.
 
     Labels are equal but for rows that rounding puts between two centres. Memory the
-    labels, twice: rows are centred anew in each pass, which takes less time than
-    copying all of them would take memory.
+    labels, twice: rows are centred anew in each pass, block by block.
     """
     n = len(X)
     sample = _start(generator, n, X.__getitem__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ensclust import _html
+from ensclust._encoding import first_appearance, look_up
 from ensclust._validation import check_n_clusters, import_optional
 
 
@@ -77,8 +78,10 @@ class Dendrogram:
         """
         k = min(check_n_clusters(n_clusters, self.n_objects), self.n_leaves)
         labels = self._roots(k)[self.leaf_of_object]
-        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[inverse]
+        order = first_appearance(labels)
+        rank = np.empty(2 * self.n_leaves, np.int64)
+        rank[order] = np.arange(len(order))
+        return look_up(rank, labels, labels)
 
     def _roots(self, k: int) -> np.ndarray:
         """Return the node of each leaf, (L,), when k nodes are left."""

@@ -79,7 +79,7 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
     products of n x n matrices for t = 20, not 40; beyond 32 steps in closed form from
     an eigendecomposition, whatever t is, unless degrees differ by more than eight
-    orders of magnitude. Memory about six such matrices, float32 above 4,000 nodes and
+    orders of magnitude. Memory about seven such matrices, float32 above 4,000 nodes and
     up to 32 steps, where Z is right to about 1e-6.
 
     Examples
@@ -106,7 +106,7 @@ def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]
     ------
     ndarray of shape (n, n)
         Z for each length, in the given order. Two products of n x n matrices each
-        after the eigendecomposition; memory about seven such matrices.
+        after the eigendecomposition; memory about eight such matrices.
 
     Examples
     --------

@@ -27,7 +27,8 @@ def grams(
     """Yield the sum of P^s (P^s)^T over s = 1..t for each t of ``steps``.
 
     ``W`` is overwritten. By doubling up to 32 steps, beyond that, or for several t, in
-    closed form. Memory about six matrices, those of float32 above 4,000 nodes.
+    closed form. Memory six matrices, of float32 above 4,000 nodes; in closed form
+    seven, eight for several t.
     """
     is_uneven = len(W) and degree.max() > _MAX_DEGREE_RATIO * degree.min()
     is_closed = not is_uneven and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)

@@ -14,7 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from ensclust.bench.plan import Selection
-    from ensclust.bench.protocol import Protocol
+    from ensclust.bench.store import Store
 
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
@@ -72,6 +72,7 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     from ensclust._parallel import thread_count
     from ensclust._validation import check_choice
     from ensclust.bench import protocol, report
+    from ensclust.bench.records import RESULTS
     from ensclust.bench.store import Store
     from ensclust.datasets._load import data_directory
 
@@ -86,14 +87,14 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     selection = replace(selection, is_swept=not true_k)
     data_directory(data_home)
     thread_count(n_jobs)
-    if report_only and not store.work.is_dir():
+    if report_only and not (store.work.is_dir() or (out / RESULTS).exists()):
         msg = f"{out} holds no results. Leave out --report-only to make some."
         raise ValueError(msg)
     store.open()
     failures = report.produce(
         store,
         selection,
-        _command(chosen, selection, store.protocol),
+        _command(chosen, selection, store),
         n_jobs=n_jobs,
         report_only=report_only,
         quiet=quiet,
@@ -104,11 +105,12 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
         raise click.ClickException(msg)
 
 
-def _command(chosen, selection: Selection, rules: Protocol) -> str:
+def _command(chosen, selection: Selection, store: Store) -> str:
     """Return the command with all that decides its results."""
     from ensclust.bench import protocol
+    from ensclust.datasets._load import data_directory
 
-    usual = protocol.Protocol()
+    rules, usual = store.protocol, protocol.Protocol()
     words = ["all"] if chosen == EXPERIMENTS else list(chosen)
     if selection.datasets != protocol.DATASETS:
         words += ["--datasets", ",".join(selection.datasets)]
@@ -120,6 +122,7 @@ def _command(chosen, selection: Selection, rules: Protocol) -> str:
     words += [] if rules.init == usual.init else ["--init", rules.init]
     if rules.standardized != usual.standardized:
         words += ["--standardize", ",".join(rules.standardized) or "none"]
+    words += ["--data-home", "DIR"] if data_directory(store.data_home) else []
     return " ".join(["ensclust reproduce", *words])
 
 

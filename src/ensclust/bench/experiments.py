@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from ensclust import consensus
 from ensclust._progress import progress
-from ensclust.bench import protocol
+from ensclust.bench import protocol, records
 from ensclust.bench.store import cluster, features, write_json
 from ensclust.bench.work import versions
 from ensclust.ensemble import Ensemble
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ensclust.bench.store import Store
 
+TIMES = "time.jsonl.gz"
 _PATIENCE = 5.0  # seconds; what takes less is measured three times
 
 
@@ -61,9 +62,17 @@ def time_consensus(
 
 
 def times(store: Store) -> list[dict[str, Any]]:
-    """Return what was measured, by method and number of objects."""
+    """Return what was measured, by method and number of objects, and write it.
+
+    Where nothing was, as in a copy without ``work``, what was written is kept.
+    """
     found = [json.loads(p.read_text()) for p in (store.work / "time").glob("*.json")]
-    return sorted(found, key=lambda line: (line["method"], line["n"]))
+    path = store.root / TIMES
+    if not found and path.exists():
+        return records.read(path)
+    found.sort(key=lambda line: (line["method"], line["n"]))
+    records.write_lines(path, found)
+    return found
 
 
 def _time_path(store: Store, method: str, n: int):

@@ -24,6 +24,7 @@ COLOURS = dict(
         strict=True,
     )
 )  # fmt: skip
+_MARKERS = dict(zip(protocol.METHODS, "os^vD<>pPh", strict=True))
 _PLACES = {"first": "ranked first", "top three": "ranked in the top three"}
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -68,18 +69,25 @@ def draw_sizes(averages: dict[Setting, Score], root: Path) -> None:
             with _figure(name, n_rows, 5, (14, 3 * n_rows + 0.6)) as axes:
                 for ax, dataset in zip(axes.flat, shown, strict=False):
                     lines = _sizes(averages, measure, dataset, criterion)
+                    published = paper.compared(measure, dataset, criterion)
                     for method, points in lines.items():
-                        ax.plot(*zip(*points, strict=True), marker=".", label=method,
+                        ax.plot(*zip(*points, strict=True), marker=_MARKERS[method],
+                                markersize=4, label=method,
                                 color=COLOURS[method])  # fmt: skip
+                        ax.plot(protocol.N_CLUSTERINGS, published[method].mean,
+                                marker="x", color=COLOURS[method])  # fmt: skip
                     ax.set_title(dataset)
                     ax.set_xlabel("base clusterings M")
                     ax.set_ylabel(f"{protocol.TITLES[measure]} (%), {criterion}")
                 for ax in axes.flat[len(shown) :]:
                     ax.set_axis_off()
                 handles = axes.flat[0].get_legend_handles_labels()
+                title = f"Means over {_n_runs(averages)} runs; x: published, over 20"
+                absent = [d for d in protocol.DATASETS if d not in shown]
+                title += f"; no results: {', '.join(absent)}" * bool(absent)
                 axes.flat[0].figure.legend(
                     *handles, loc="outside lower center", ncols=10, frameon=False,
-                    title=f"Means over {_n_runs(averages)} runs",
+                    title=title,
                 )  # fmt: skip
 
 
@@ -123,6 +131,7 @@ def draw_times(times: list[dict[str, Any]], root: Path) -> None:
                         color=COLOURS[method])  # fmt: skip
             if method in published:
                 ax.plot(20_000, published[method], marker="x", linestyle="",
+                        markersize=9, markeredgewidth=2, zorder=3,
                         color=COLOURS[method], label=f"{method}, paper")  # fmt: skip
         ax.set_yscale("log")
         ax.set_xlabel(f"objects of {protocol.TIME_DATASET}")

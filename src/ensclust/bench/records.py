@@ -25,8 +25,13 @@ TIMINGS = "timings.jsonl.gz"
 
 
 def collect(store: Store) -> list[dict[str, Any]]:
-    """Write results and timings of all scores of a store; return the results."""
+    """Write results and timings of all scores of a store; return the results.
+
+    Where there are no scores, as in a copy without ``work``, results are kept.
+    """
     merged: dict[tuple, dict[str, Any]] = {}
+    if not store.has_scores() and (store.root / RESULTS).exists():
+        return read(store.root / RESULTS)
     for scores in store.scores():
         setting = tuple(scores[name] for name in SETTING)
         found = merged.setdefault(setting, {**scores, "by_k": {}, "seconds": {}})
@@ -71,9 +76,9 @@ def best(by_k: dict[int, dict[str, float]], measure: str) -> dict[str, Any]:
     return {"k": k, "score": by_k[k][measure]}
 
 
-def read(root: Path) -> list[dict[str, Any]]:
-    """Return the results that a directory has."""
-    with gzip.open(root / RESULTS, "rt", encoding="utf-8") as file:
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return compressed JSON lines."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from ensclust.bench.store import Store
 
 
+_USED_BY = {"time": protocol.TIME_DATASET, "fragments": protocol.FRAGMENT_DATASET}
+
+
 def produce(
     store: Store,
     selection: Selection,
@@ -40,14 +43,16 @@ def produce(
     quiet: bool = False,
 ) -> list[str]:
     """Do the experiments and write the report; return what went wrong."""
-    is_drawn = _can_draw()
+    is_drawn = bool(selection.needs) and _can_draw()
     missing = unavailable(store, selection.datasets)
     failures: list[str] = []
     if not report_only:
         at_hand = tuple(n for n in selection.datasets if n not in missing)
-        for name in at_hand if selection.needs else ():
-            store.settle(name)
         units = plan(store, replace(selection, datasets=at_hand))
+        used = {unit.dataset for unit in units}
+        used |= {_USED_BY[need] for need in selection.needs & _USED_BY.keys()}
+        for name in sorted(used.intersection(at_hand)):
+            store.settle(name)
         failures += runner.run(store, units, n_jobs=n_jobs, quiet=quiet)
         if "time" in selection.needs and protocol.TIME_DATASET in at_hand:
             methods = selection.methods
@@ -55,7 +60,7 @@ def produce(
         if "fragments" in selection.needs and protocol.FRAGMENT_DATASET in at_hand:
             found = experiments.fragments(store)
             _write_json(store, "fragments.json", found)
-    found = report(store, missing, command)
+    found = report(store, missing, None if report_only else command)
     if is_drawn:
         _draw(store, found)
     return failures
@@ -72,8 +77,13 @@ def unavailable(store: Store, names: Sequence[str]) -> dict[str, str]:
     return reasons
 
 
-def report(store: Store, missing: dict[str, str], command: str) -> dict[str, Any]:
-    """Write the tables that the results at hand allow; return what figures need."""
+def report(
+    store: Store, missing: dict[str, str], command: str | None
+) -> dict[str, Any]:
+    """Write the tables that the results at hand allow; return what figures need.
+
+    Without a command, the last one that made results is told.
+    """
     results = records.collect(store)
     averages = scores.average(results)
     _write_table(store, "table1", tables.dataset_table(missing))
@@ -89,12 +99,12 @@ def report(store: Store, missing: dict[str, str], command: str) -> dict[str, Any
             _write_table(store, name, make(averages, measure, missing))
     found = summary.summarize(averages)
     times = experiments.times(store)
-    records.write_lines(store.root / "time.jsonl.gz", times)
-    path = store.root / "fragments.json"
-    fragments = json.loads(path.read_text()) if path.exists() else None
+    before = _read_json(store, "summary.json") or {"data": {}, "command": "?"}
+    fragments = _read_json(store, "fragments.json")
     found |= {"time": summary.seconds(times), "fragments": fragments}
-    found |= {"command": command, "versions": versions()}
-    found |= {"data": store.origins(), "not available": sorted(missing)}
+    found |= {"command": command or before["command"], "versions": _versions(results)}
+    found |= {"data": {**before["data"], **store.origins()}}
+    found |= {"not available": sorted(missing)}
     _write_json(store, "summary.json", found)
     write(store.root / "summary.md", summary.as_markdown(found))
     return {**found, "results": results, "times": times}
@@ -125,6 +135,20 @@ def _write_table(store: Store, name: str, table: tables.Table) -> None:
     if table.rows:
         write(store.root / f"{name}.md", table.as_markdown())
         write(store.root / f"{name}.html", table.as_html())
+
+
+def _versions(results: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the versions that results were made with, or else those at hand."""
+    lines = [line["versions"] for line in results] or [versions()]
+    return {
+        name: " and ".join(dict.fromkeys(line[name] for line in lines))
+        for name in versions()
+    }
+
+
+def _read_json(store: Store, name: str) -> Any:
+    path = store.root / name
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def _write_json(store: Store, name: str, value: Any) -> None:

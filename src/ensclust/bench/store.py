@@ -78,32 +78,35 @@ class Store:
         return self.root / "work"
 
     def settle(self, dataset: str) -> None:
-        """Keep which data a dataset is, or check that they are the same as before."""
+        """Keep which data a dataset is, or check that what was begun is of the same."""
         path = self.work / "data" / f"{dataset}.json"
-        data = fingerprint(*self._source(dataset))
-        if path.exists():
-            kept = json.loads(path.read_text())["data"]
-            _check_same(kept, data, dataset, f"results in {self.root}")
-        else:
-            origin = datasets.load(dataset, data_home=self.data_home).origin
-            given = Path(origin).name == f"{dataset}.npz"
-            facts = {
-                "data": data,
-                "origin": "files in --data-home" if given else origin,
-            }
-            write_json(path, facts)
+        data = fingerprint(dataset, self.data_home)
+        made = next((self.work / "ensembles" / dataset).glob("run-*.npz"), None)
+        has_scores = any((self.work / "scores").glob(f"*/{dataset}"))
+        if path.exists() and (made or has_scores):
+            kept = json.loads(path.read_text())
+            what = f"results in {self.root} (from {kept['origin']})"
+            _check_same(kept["data"], data, dataset, what)
+            return
+        if made:
+            self._read_block(made, dataset)
+        origin = datasets.load(dataset, data_home=self.data_home).origin
+        if Path(origin).name == f"{dataset}.npz":
+            origin = "files in --data-home"
+        write_json(path, {"data": data, "origin": origin})
 
     def origins(self) -> dict[str, str]:
         """Return where the data of each dataset came from."""
         paths = sorted((self.work / "data").glob("*.json"))
         return {p.stem: json.loads(p.read_text())["origin"] for p in paths}
 
-    def _source(self, dataset: str) -> tuple[str, str | None, bool]:
-        return dataset, self.data_home, dataset in self.protocol.standardized
-
     def has(self, key: Key) -> bool:
         """Whether these scores are there."""
         return (self.work / "scores" / key.path).exists()
+
+    def has_scores(self) -> bool:
+        """Whether any scores are there."""
+        return next(iter((self.work / "scores").rglob("run-*.json")), None) is not None
 
     def put(self, key: Key, facts: dict[str, Any]) -> None:
         """Keep scores."""
@@ -125,23 +128,28 @@ class Store:
 
     def _block(self, dataset: str, run: int, block: int) -> np.ndarray:
         path = self.work / "ensembles" / dataset / f"run-{run:02d}-{block}.npz"
-        source = self._source(dataset)
         if path.exists():
-            try:
-                arrays = read_arrays(path, ("data", "labels"))
-            except ValueError as error:
-                msg = f"{path} is damaged: {error} Delete it; it will be made anew."
-                raise ValueError(msg) from error
-            _check_same(str(arrays["data"]), fingerprint(*source), dataset, str(path))
-            return arrays["labels"]
-        X, y = features(*source)
+            return self._read_block(path, dataset)
+        is_standardized = dataset in self.protocol.standardized
+        X, y = features(dataset, self.data_home, is_standardized)
         seed = self.protocol.ensemble_seed(dataset, run, block)
         made = cluster(X, int(y.max()) + 1, BLOCK, rules=self.protocol, seed=seed)
         labels = made.labels.astype(np.uint8)  # at most 100 clusters each
         file = io.BytesIO()
-        np.savez_compressed(file, labels=labels, data=fingerprint(*source))
+        data = fingerprint(dataset, self.data_home)
+        np.savez_compressed(file, labels=labels, data=data)
         write(path, file.getvalue())
         return labels
+
+    def _read_block(self, path: Path, dataset: str) -> np.ndarray:
+        try:
+            arrays = read_arrays(path, ("data", "labels"))
+        except ValueError as error:
+            msg = f"{path} is damaged: {error} Delete it; it will be made anew."
+            raise ValueError(msg) from error
+        data = fingerprint(dataset, self.data_home)
+        _check_same(str(arrays["data"]), data, dataset, str(path))
+        return arrays["labels"]
 
 
 @lru_cache(maxsize=2)
@@ -160,10 +168,11 @@ def features(
 
 
 @lru_cache(maxsize=2)
-def fingerprint(*source) -> str:
-    """Return a checksum of what :func:`features` returns, to know it again."""
+def fingerprint(dataset: str, data_home: str | None) -> str:
+    """Return a checksum of a dataset with its rows in order, to know it again."""
     digest = hashlib.sha256()
-    for array in features(*source):
+    data = datasets.load(dataset, data_home=data_home)
+    for array in (data.X, data.y):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
@@ -172,7 +181,8 @@ def _check_same(kept: str, data: str, dataset: str, what: str) -> None:
     if kept != data:
         msg = (
             f"{what} came from other data called {dataset}: another source may have "
-            "its rows in another order. Give the same ENSCLUST_DATA, or another --out."
+            "its rows in another order. Give the --data-home or ENSCLUST_DATA that was "
+            "given before, none if there was none, or another --out."
         )
         raise ValueError(msg)
 

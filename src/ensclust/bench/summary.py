@@ -28,6 +28,7 @@ def summarize(averages: dict[Setting, Score]) -> dict[str, Any]:
             m for m in protocol.METHODS if any(c.setting.method == m for c in cells)
         ],
         "cells": {f"{m} {c}": _closeness(_of(cells, m, c)) for m, c in groups},
+        "off": _off(cells),
         "ecpcs": _check(checked, ("nmi", "ari")),
         "ecpcs with nmi-max": _check(checked, ("nmi-max", "ari")),
         "averages": {f"{m} {c}": _averages(averages, m, c) for m, c in groups},
@@ -68,11 +69,11 @@ def as_markdown(summary: dict[str, Any]) -> str:
         for name, c in summary["cells"].items()
         if c["cells"]
     ]
+    lines += ["", *_far_lines(summary["off"])]
     compared = [*_check_lines(summary), *_average_lines(summary), *_rank_lines(summary)]
     return "\n".join(
         [
             *lines,
-            "",
             *(compared if summary["datasets"] else []),
             *_time_lines(summary["time"]),
             *_fragment_lines(summary["fragments"]),
@@ -102,6 +103,30 @@ def _title(name: str) -> str:
     return f"{protocol.TITLES[measure]} {criterion}"
 
 
+def _far_lines(off: list[dict[str, Any]]) -> list[str]:
+    """Return a table of the cells that are far from the published ones."""
+    if not off:
+        return []
+    lines = [
+        "Those that are more than 2 SD off by ARI, or by NMI as the paper seems to "
+        "have divided it:",
+        "",
+        "| cell | ours | paper | SD |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {_cell(c)} {c['criterion']} | {c['ours']:.2f} "
+        f"| {c['paper']:.2f} ±{c['paper_std']:.2f} | {c['deviations']:+.1f} |"
+        for c in off
+    ]
+    return [*lines, ""]
+
+
+def _cell(facts: dict[str, Any]) -> str:
+    measure = protocol.TITLES[facts["measure"]]
+    return f"{facts['dataset']} {facts['method']} {measure}"
+
+
 def _check_lines(summary: dict[str, Any]) -> list[str]:
     check, other = summary["ecpcs"], summary["ecpcs with nmi-max"]
     lines = [
@@ -128,8 +153,7 @@ def _off_lines(check: dict[str, Any]) -> list[str]:
         return []
     lines = ["| cell | ours | paper | difference |", "|---|---:|---:|---:|"]
     lines += [
-        f"| {c['dataset']} {c['method']} {protocol.TITLES[c['measure']]} "
-        f"| {c['ours']:.2f} | {c['paper']:.2f} ±{c['paper_std']:.2f} "
+        f"| {_cell(c)} | {c['ours']:.2f} | {c['paper']:.2f} ±{c['paper_std']:.2f} "
         f"| {c['difference']:+.2f} |"
         for c in off
     ]
@@ -152,8 +176,10 @@ def _average_lines(summary: dict[str, Any]) -> list[str]:
     lines.append("")
     for name, found in summary["averages"].items():
         if found["rank"]:
-            best = sorted(found["rank"], key=found["rank"].__getitem__)[:2]
-            lines.append(f"- {_title(name)}: best average rank {', then '.join(best)}.")
+            rank = found["rank"]
+            best = sorted(rank, key=rank.__getitem__)[:2]
+            word = " and " if len({rank[m] for m in best}) == 1 else ", then "
+            lines.append(f"- {_title(name)}: best average rank {word.join(best)}.")
     return [*lines, ""]
 
 
@@ -273,18 +299,35 @@ def _check(cells: list[Cell], measures: tuple[str, ...]) -> dict[str, Any]:
 
 def _outside(cells: list[Cell], sign: int) -> list[dict[str, Any]]:
     return [
-        {
-            "dataset": cell.setting.dataset,
-            "method": cell.setting.method,
-            "measure": cell.setting.measure,
-            "ours": round(cell.ours.mean, 2),
-            "paper": cell.published.mean,
-            "paper_std": cell.published.std,
-            "difference": round(cell.difference, 2),
-        }
+        {**_facts(cell), "difference": round(cell.difference, 2)}
         for cell in cells
         if not cell.is_inside and sign * cell.difference > 0
     ]
+
+
+def _off(cells: list[Cell]) -> list[dict[str, Any]]:
+    """Return what is more than 2 deviations off where like is compared with like."""
+    far = [c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2]
+    far.sort(key=lambda cell: -abs(cell.deviations))
+    return [
+        {
+            **_facts(cell),
+            "criterion": cell.setting.criterion,
+            "deviations": round(cell.deviations, 2),
+        }
+        for cell in far
+    ]
+
+
+def _facts(cell: Cell) -> dict[str, Any]:
+    return {
+        "dataset": cell.setting.dataset,
+        "method": cell.setting.method,
+        "measure": cell.setting.measure,
+        "ours": round(cell.ours.mean, 2),
+        "paper": cell.published.mean,
+        "paper_std": cell.published.std,
+    }
 
 
 def _averages(

@@ -104,7 +104,7 @@ def compare_table(
     number = "III" if measure == "ari" else "II"
     table = Table(
         f"Table {number}: {protocol.TITLES[measure]} (%) of the methods",
-        f"Mean and standard deviation over {_runs(averages)} runs. Below each score: "
+        f"Mean and standard deviation over {_runs(averages)}. Below each score: "
         "the published one, and the difference in "
         "published standard deviations. The best three of a row are bold, the best one "
         "in brackets. Averages are over the datasets that are here, the published ones "
@@ -171,7 +171,7 @@ def steps_table(
     number = "V" if measure == "ari" else "IV"
     table = Table(
         f"Table {number}: {protocol.TITLES[measure]} (%) by step length t",
-        f"Mean over {_runs(averages)} runs. Below each best-k score: the published "
+        f"Mean over {_runs(averages)}. Below each best-k score: the published "
         "one, which is best-k too, and the difference in points.",
         [
             "dataset",
@@ -217,5 +217,6 @@ def _most(ours: dict[str, Score]) -> int:
     return max(score.n_runs for score in ours.values())
 
 
-def _runs(averages: dict[Setting, Score]) -> int:
-    return max((score.n_runs for score in averages.values()), default=0)
+def _runs(averages: dict[Setting, Score]) -> str:
+    n = max((score.n_runs for score in averages.values()), default=0)
+    return f"{n} run{'s' * (n != 1)}"

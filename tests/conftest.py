@@ -103,3 +103,20 @@ def digits_labels():
 
     X, y = load_digits(return_X_y=True)
     return generate(X, 20, base_k=(10, 38), random_state=0).labels, y
+
+
+@pytest.fixture
+def no_other_data(monkeypatch):
+    """Datasets come from the package, not from a directory of the user."""
+    monkeypatch.delenv("ENSCLUST_DATA", raising=False)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return a directory for results of the paper's experiments."""
+    from ensclust.bench import protocol
+    from ensclust.bench.store import Store
+
+    store = Store(tmp_path / "results", protocol.Protocol())
+    store.open()
+    return store

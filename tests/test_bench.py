@@ -26,18 +26,7 @@ from ensclust.bench.scores import Setting
 from ensclust.bench.store import Key, Store
 
 METHODS = ("eac", "ecpcs-mc")
-
-
-@pytest.fixture(autouse=True)
-def no_other_data(monkeypatch):
-    monkeypatch.delenv("ENSCLUST_DATA", raising=False)
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "results", protocol.Protocol())
-    store.open()
-    return store
+pytestmark = pytest.mark.usefixtures("no_other_data")
 
 
 def select(*needs, methods=METHODS, names=("wine",), runs=1):

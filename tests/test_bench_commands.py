@@ -15,19 +15,8 @@ from ensclust.bench.cli import datasets as datasets_command
 from ensclust.bench.cli import reproduce
 from ensclust.bench.store import Store
 
+pytestmark = pytest.mark.usefixtures("no_other_data")
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
-
-
-@pytest.fixture(autouse=True)
-def no_other_data(monkeypatch):
-    monkeypatch.delenv("ENSCLUST_DATA", raising=False)
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "results", protocol.Protocol())
-    store.open()
-    return store
 
 
 def run(text, out):

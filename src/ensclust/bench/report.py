@@ -99,7 +99,7 @@ def report(
             _write_table(store, name, make(averages, measure, missing))
     found = summary.summarize(averages)
     times = experiments.times(store)
-    before = _read_json(store, "summary.json") or {"data": {}, "command": "?"}
+    before = {"data": {}, "command": "?", **(_read_json(store, "summary.json") or {})}
     fragments = _read_json(store, "fragments.json")
     found |= {"time": summary.seconds(times), "fragments": fragments}
     found |= {"command": command or before["command"], "versions": _versions(results)}

@@ -94,6 +94,8 @@ def test_runs_of_other_data_do_not_join(tmp_path):
     np.savez(tmp_path / "wine.npz", X=wine.X[::-1], y=wine.y[::-1])
     with pytest.raises(ValueError, match=r"results in .*came from other data.*--out"):
         run(f"{text} 2 --data-home {tmp_path}", tmp_path / "out")
+    with pytest.raises(ValueError, match=r"results in .*came from other data.*--out"):
+        run(f"{text} 1 --data-home {tmp_path}", tmp_path / "out")
     assert (tmp_path / "out" / records.RESULTS).read_bytes() == before
     run(f"{text} 1 --data-home {tmp_path}", tmp_path / "new")
     text = (tmp_path / "new" / "summary.md").read_text()
@@ -125,7 +127,7 @@ def test_only_what_is_used_is_settled(tmp_path, monkeypatch):
 def test_committed_tables_are_those_of_the_committed_results(tmp_path, monkeypatch):
     for name in (records.RESULTS, "time.jsonl.gz", "fragments.json", "summary.json"):
         shutil.copy(RESULTS / name, tmp_path)
-    missing = dict.fromkeys(["gisette"], "no source has it")
+    missing = dict.fromkeys(["ctg", "gisette"], "no source has it")
     monkeypatch.setattr(report, "unavailable", lambda *_: missing)
     done = run("--report-only -q", tmp_path)
     assert done.exit_code == 0

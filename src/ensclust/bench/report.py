@@ -51,6 +51,7 @@ def produce(
         units = plan(store, replace(selection, datasets=at_hand))
         used = {unit.dataset for unit in units}
         used |= {_USED_BY[need] for need in selection.needs & _USED_BY.keys()}
+        used |= store.origins().keys()  # also where nothing is left to do
         for name in sorted(used.intersection(at_hand)):
             store.settle(name)
         failures += runner.run(store, units, n_jobs=n_jobs, quiet=quiet)
@@ -85,6 +86,8 @@ def report(
     Without a command, the last one that made results is told.
     """
     results = records.collect(store)
+    here = {line["dataset"] for line in results}
+    missing = {name: why for name, why in missing.items() if name not in here}
     averages = scores.average(results)
     _write_table(store, "table1", tables.dataset_table(missing))
     if averages:

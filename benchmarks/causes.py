@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ensclust import consensus, metrics
-from ensclust.bench import paper, protocol
-from ensclust.bench.store import Store, features
+from ensclust.paper import paper, protocol
+from ensclust.paper.store import Store, features
 
 STARTS = (1, 10, 50)
 CELLS = (  # by ARI: those that are far off, and others of the same methods

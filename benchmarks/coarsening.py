@@ -21,11 +21,12 @@ from unittest import mock
 
 from benchmarks.runner import conditions
 from benchmarks.worker import current, peak, reset_peak
-from ensclust import CoAssociation, Ensemble, coarsening, similarity
-from ensclust.bench.protocol import Protocol, true_k
-from ensclust.bench.store import Store, features, write, write_json
-from ensclust.linkage import link
+from ensclust import CoAssociation, Ensemble, similarity
+from ensclust._trees import coarsening
+from ensclust._trees.linkage import link
 from ensclust.metrics import ari, nmi
+from ensclust.paper.protocol import Protocol, true_k
+from ensclust.paper.store import Store, features, write, write_json
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

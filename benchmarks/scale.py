@@ -138,9 +138,10 @@ def run(folder: Path, workers: int, scratch: Path) -> dict:
     """Count, solve and vote with a LocalCluster; return seconds and memory of each."""
     from distributed import Client, LocalCluster
 
-    from ensclust import Blocks, consensus, distributed, streams
+    from ensclust import Blocks, consensus
     from ensclust._methods import make as make_model
-    from ensclust.checkpoints import Checkpoint
+    from ensclust._stream import distributed, streams
+    from ensclust._stream.checkpoints import Checkpoint
 
     kept, output = scratch / "kept", scratch / "labels.npy"
     with (

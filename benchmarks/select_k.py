@@ -15,11 +15,11 @@ from statistics import mean
 from typing import Any
 
 from ensclust import generate, select_k
-from ensclust.bench.protocol import Protocol, by_size, true_k
-from ensclust.bench.store import Store, features, write, write_json
-from ensclust.criteria import CRITERIA, suggest
+from ensclust._methods.selection import DEFAULT_CRITERION
+from ensclust._quality.criteria import CRITERIA, suggest
 from ensclust.datasets import names
-from ensclust.selection import DEFAULT_CRITERION
+from ensclust.paper.protocol import Protocol, by_size, true_k
+from ensclust.paper.store import Store, features, write, write_json
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

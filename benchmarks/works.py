@@ -96,7 +96,7 @@ def propagate(weights, steps):
 
 
 def link(coassociation, options):
-    from ensclust.linkage import link
+    from ensclust._trees.linkage import link
 
     return link(coassociation, **options).heights
 
@@ -130,7 +130,8 @@ def _with_starts(method, **options):
 
 def counts_and_votes(labels, _):
     """Do what in ECPCS-MC depends on the number of objects."""
-    from ensclust import Ensemble, voting
+    from ensclust import Ensemble
+    from ensclust._cuts import voting
 
     ensemble = Ensemble(labels)
     overlap = ensemble.intersections()

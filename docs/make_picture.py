@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_blobs, make_moons
 
 from ensclust import consensus, generate
-from ensclust._replace import replacing
+from ensclust._support.whole_files import replacing
+from ensclust._view.plotting._style import cluster_colours
 from ensclust.metrics import ari
-from ensclust.plotting._style import cluster_colours
 
 TARGET = Path(__file__).parent / "consensus.png"
 N_RUNS = 20

@@ -17,7 +17,7 @@ from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 from sklearn.datasets import load_iris
 
 import ensclust
-from ensclust.agreement import pairwise_nmi
+from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust.io import read_labels, write_labels
 
 X, truth = load_iris(return_X_y=True)

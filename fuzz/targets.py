@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ensclust
-from ensclust.blocks import Blocks
+from ensclust._stream.blocks import Blocks
 from ensclust.io import read_features, read_labels
 
 if TYPE_CHECKING:

@@ -114,8 +114,8 @@ def no_other_data(monkeypatch):
 @pytest.fixture
 def store(tmp_path):
     """Return a directory for results of the paper's experiments."""
-    from ensclust.bench import protocol
-    from ensclust.bench.store import Store
+    from ensclust.paper import protocol
+    from ensclust.paper.store import Store
 
     store = Store(tmp_path / "results", protocol.Protocol())
     store.open()

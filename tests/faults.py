@@ -33,9 +33,9 @@ OLD = b"what was here before\n"
 # The command line, with a checkpoint at every step and not every ten seconds.
 PROGRAM = """
 import sys
-from ensclust import journal
+from ensclust._trees import kept_merges
 from ensclust.cli import main
-journal.INTERVAL = 0.0
+kept_merges.INTERVAL = 0.0
 main(sys.argv[1:])
 """
 

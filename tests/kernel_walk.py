@@ -20,7 +20,7 @@ from scipy import sparse
 import ensclust
 from ensclust import Blocks, CoAssociation, Ensemble, _kernels, consensus
 from ensclust._methods import METHODS, make
-from ensclust.linkage import link
+from ensclust._trees.linkage import link
 from ensclust.similarity import jaccard, propagate
 
 KERNELS = Path(_kernels.__file__).parent
@@ -76,14 +76,15 @@ def generated(rng):
     for features in (X, rare, Blocks(X, rows=16)):
         generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
         yield np.column_stack(generator.fit(features).label(X))
-    with mock.patch("ensclust.block_generation.MANY", 40):  # that many are many
+    with mock.patch("ensclust._generate.block_generation.MANY", 40):
         yield ensclust.generate(X, 3, base_k=4, random_state=0, n_jobs=1).labels
 
 
 def walk():
     """Return a digest of the results of each table."""
     rng = np.random.default_rng(0)
-    few = mock.patch("ensclust.block_generation.SAMPLE", 20)  # or blocks need no pass
+    # Fewer than there are rows, or blocks need no pass.
+    few = mock.patch("ensclust._generate.block_generation.SAMPLE", 20)
     with warnings.catch_warnings(), np.errstate(over="ignore"), few:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: list(results(table)) for name, table in tables(rng).items()}

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ensclust import CoAssociation, Ensemble, consensus, partition, similarity
-from ensclust.linkage import link
+from ensclust import CoAssociation, Ensemble, consensus, similarity
+from ensclust._cuts import partition
+from ensclust._trees.linkage import link
 from ensclust.metrics import ari
 from reference import lift, replay, replay_by_sums
 

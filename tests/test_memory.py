@@ -7,14 +7,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ensclust import Blocks, _memory, consensus, generate
+from ensclust import Blocks, consensus, generate
 from ensclust._methods import METHODS
+from ensclust._support import memory
 
 PROGRAM = """
 import resource, sys
 import numpy as np
 from ensclust import CoAssociation, Ensemble, similarity
-from ensclust.linkage import link
+from ensclust._trees.linkage import link
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -78,7 +79,7 @@ def many_clusters():
 def test_pairs_of_base_clusters_that_do_not_fit_are_refused_before_the_work(
     method, wrap, many_clusters, monkeypatch
 ):
-    monkeypatch.setattr(_memory, "available", lambda: 2**22)
+    monkeypatch.setattr(memory, "available", lambda: 2**22)
     monkeypatch.setattr(METHODS[method], "_prepare", None)
     needed = f"{NEEDED[method] * 1000**2 / 2**30:.3g}"
     name = METHODS[method].__name__
@@ -93,7 +94,7 @@ def test_pairs_of_base_clusters_that_do_not_fit_are_refused_before_the_work(
 def test_microclusters_by_base_clusters_that_do_not_fit_are_refused(
     many_clusters, monkeypatch
 ):
-    monkeypatch.setattr(_memory, "available", lambda: 2**21)
+    monkeypatch.setattr(memory, "available", lambda: 2**21)
     match = rf"PTGP with 1,000 .* 0.00298 GiB .* 0.00195 GiB are available\. {REMEDY}"
     with pytest.raises(MemoryError, match=match):
         consensus(many_clusters, 3, "ptgp")
@@ -102,7 +103,7 @@ def test_microclusters_by_base_clusters_that_do_not_fit_are_refused(
 @pytest.mark.parametrize("method", ["ecpcs-hc", "eac", "wct", "srs"])
 def test_a_matrix_of_rows_that_does_not_fit_is_refused(method, monkeypatch):
     table = np.random.default_rng(0).integers(0, 3, (2000, 12))
-    monkeypatch.setattr(_memory, "available", lambda: 2**22)
+    monkeypatch.setattr(memory, "available", lambda: 2**22)
     with pytest.raises(MemoryError, match=r"distinct label rows needs 0\.00\d+ GiB"):
         consensus(table, 3, method)
     labels = consensus(table, 3, method, max_memory=2**20)  # as the message says
@@ -111,5 +112,5 @@ def test_a_matrix_of_rows_that_does_not_fit_is_refused(method, monkeypatch):
 
 @pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
 def test_what_needs_little_is_never_refused(method, many_clusters, monkeypatch):
-    monkeypatch.setattr(_memory, "available", lambda: 1)
+    monkeypatch.setattr(memory, "available", lambda: 1)
     assert len(consensus(many_clusters, 3, method, random_state=0)) == 200

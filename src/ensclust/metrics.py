@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ensclust._validation import check_classes, check_weights
-from ensclust.agreement import agreement
-from ensclust.ensemble import as_ensemble
+from ensclust._ensemble.agreement import mean_nmi
+from ensclust._support.validation import check_classes
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
-    from ensclust.ensemble import Ensemble
+__all__ = ["ari", "mean_nmi", "nmi"]
 
 
 def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -52,26 +50,3 @@ def _pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         msg = f"a has {len(one)} labels, b has {len(other)}. Give the same objects."
         raise ValueError(msg)
     return one, other
-
-
-def mean_nmi(
-    ensemble: Ensemble, labels: np.ndarray, weights: np.ndarray | None = None
-) -> float:
-    """Return the mean over base clusterings of the NMI (geometric) with ``labels``.
-
-    Known as ANMI. Each over the objects that both contain, 0 if there are none;
-    negative labels mean "not clustered". Time N M. A clustering of one cluster shares
-    nothing, unless all labels are equal too.
-
-    Examples
-    --------
-    >>> from ensclust import Ensemble
-    >>> ensemble = Ensemble([[0, 0], [0, 1], [1, 2], [1, 2]])
-    >>> round(mean_nmi(ensemble, np.array([0, 0, 1, 1])), 4)
-    0.9082
-    """
-    ensemble = as_ensemble(ensemble)
-    if weights is not None:
-        weights = check_weights(weights, ensemble.n_clusterings)
-    scores = np.nan_to_num(agreement(ensemble, labels).nmi)
-    return float(np.average(scores, weights=weights))

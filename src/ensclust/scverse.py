@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import make
-from ensclust._validation import import_optional
-from ensclust.ensemble import Ensemble
+from ensclust._support.validation import import_optional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ensclust.base import BaseConsensus
+    from ensclust._methods.base import BaseConsensus
 
 
 def consensus(

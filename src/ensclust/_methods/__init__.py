@@ -15,10 +15,10 @@ from ensclust._methods.ptgp import PTGP
 from ensclust._methods.sec import SEC
 from ensclust._methods.srs import SRS
 from ensclust._methods.wct import WCT
-from ensclust._validation import check_choice
+from ensclust._support.validation import check_choice
 
 if TYPE_CHECKING:
-    from ensclust.base import BaseConsensus
+    from ensclust._methods.base import BaseConsensus
 
 METHODS: dict[str, type[BaseConsensus]] = {
     "ecpcs-hc": ECPCSHC,

@@ -6,17 +6,17 @@ import time
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ensclust._documentation import MethodInfo, document
-from ensclust._validation import check_choices
-from ensclust.base import BaseConsensus, fewer_clusters_are_fine
-from ensclust.metrics import mean_nmi
+from ensclust._ensemble.agreement import mean_nmi
+from ensclust._methods.base import BaseConsensus, fewer_clusters_are_fine
+from ensclust._support.documentation import MethodInfo, document
+from ensclust._support.validation import check_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
 
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 QUICK = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")
 LINEAR = ("ecpcs-mc", "kcc")  # in the number of objects

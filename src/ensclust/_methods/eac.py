@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from ensclust._documentation import MethodInfo, document
-from ensclust._methods._families import Agglomeration
-from ensclust.base import BaseConsensus
-from ensclust.coassociation import CoAssociation
+from ensclust._methods.base import BaseConsensus
+from ensclust._methods.families import Agglomeration
+from ensclust._support.documentation import MethodInfo, document
+from ensclust._trees.coassociation import CoAssociation
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 
 @document

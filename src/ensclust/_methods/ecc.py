@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ensclust._documentation import MethodInfo, document
 from ensclust._methods.kcc import OneHotMethod, Utility
+from ensclust._support.documentation import MethodInfo, document
 
 if TYPE_CHECKING:
-    from ensclust.onehot_kmeans import Divergence
+    from ensclust._cuts.onehot_kmeans import Divergence
 
 
 @document

@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._documentation import MethodInfo, document
-from ensclust._methods._families import (
+from ensclust._cuts.partition import NormalisedCut
+from ensclust._methods.families import (
     Agglomeration,
     MetaClustering,
     cluster_mass,
     weigh,
 )
-from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
-from ensclust.partition import NormalisedCut
+from ensclust._support.documentation import MethodInfo, document
+from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 _STEPS = {"steps": [Interval(Integral, 1, None, closed="left")]}
 

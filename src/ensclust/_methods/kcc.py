@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust._documentation import MethodInfo, document
-from ensclust._methods._families import WEIGHTS
-from ensclust.base import BaseConsensus
-from ensclust.onehot_kmeans import Divergence, Rows, check_init, onehot_kmeans
+from ensclust._cuts.onehot_kmeans import Divergence, Rows, check_init, onehot_kmeans
+from ensclust._methods.base import BaseConsensus
+from ensclust._methods.families import WEIGHTS
+from ensclust._support.documentation import MethodInfo, document
 
 if TYPE_CHECKING:
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 UTILITIES = ("u_c", "u_h", "u_cos", "u_lp", "nu_c", "nu_h", "nu_cos", "nu_lp")
 _EPSILON = 2.0**-52  # what the published code adds to a share before the logarithm

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust import partition, similarity
-from ensclust._documentation import MethodInfo, document
-from ensclust._methods._families import MetaClustering, cluster_mass, weigh
+from ensclust import similarity
+from ensclust._cuts import partition
+from ensclust._methods.families import MetaClustering, cluster_mass, weigh
+from ensclust._support.documentation import MethodInfo, document
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 
 @document

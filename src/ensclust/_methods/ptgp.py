@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from ensclust import microclusters
-from ensclust._documentation import MethodInfo, document
-from ensclust.base import BaseConsensus
-from ensclust.partition import TransferCut
+from ensclust._cuts import microclusters
+from ensclust._cuts.partition import TransferCut
+from ensclust._methods.base import BaseConsensus
+from ensclust._support.documentation import MethodInfo, document
 
 if TYPE_CHECKING:
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 
 @document

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ensclust._documentation import MethodInfo, document
 from ensclust._methods.kcc import OneHotMethod
+from ensclust._support.documentation import MethodInfo, document
 
 if TYPE_CHECKING:
-    from ensclust.onehot_kmeans import Divergence, Rows
+    from ensclust._cuts.onehot_kmeans import Divergence, Rows
 
 
 @document

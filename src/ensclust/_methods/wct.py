@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._documentation import MethodInfo, document
-from ensclust._methods._families import Agglomeration
-from ensclust.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust._methods.families import Agglomeration
+from ensclust._support.documentation import MethodInfo, document
+from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 
 if TYPE_CHECKING:
-    from ensclust.ensemble import Ensemble
+    from ensclust._ensemble.ensemble import Ensemble
 
 
 @document

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ensclust import _html
-from ensclust._archives import read_arrays
-from ensclust._validation import check_path
+from ensclust._files.archives import read_arrays
+from ensclust._support import notebook
+from ensclust._support.validation import check_path
 from ensclust.datasets import _openml
 from ensclust.datasets._registry import info
 from ensclust.datasets._verify import verify
@@ -78,10 +78,10 @@ class Dataset:
     def _repr_html_(self) -> str:
         sizes = np.bincount(self.y, minlength=self.n_clusters)
         rows = [
-            (name, size, _html.Share(size / self.n_objects))
+            (name, size, notebook.Share(size / self.n_objects))
             for name, size in zip(self.class_names, sizes, strict=True)
         ]
-        return _html.table(
+        return notebook.table(
             f"{self.title} ({self.name}): {self.n_objects:,} objects, "
             f"{self.n_features:,} features, {self.n_clusters} classes",
             ("class", "objects", "share"),

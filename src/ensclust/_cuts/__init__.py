@@ -1,0 +1,1 @@
+"""Cuts: normalised and transfer cut, METIS, votes, one-hot k-means; assignments."""

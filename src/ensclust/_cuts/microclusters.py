@@ -1,0 +1,232 @@
+"""Microclusters: groups of objects that no base clustering tells apart.
+
+Notation of the PTGP paper: MCA, co-association of microclusters; P, transition
+probabilities of a random walk between elite neighbours; PTS, cosine similarity of the
+walks' trajectories. F microclusters are the fragments of an ensemble.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from ensclust import _kernels
+from ensclust._support import parallel
+from ensclust._support.validation import check_steps
+from ensclust._trees.coassociation import CoAssociation
+
+if TYPE_CHECKING:
+    from ensclust._ensemble.ensemble import Ensemble
+
+_MOST = 20  # neighbours and steps, at most
+_ROWS = 1024  # components are put together until they have so many microclusters
+
+
+def published_size(n_microclusters: int) -> int:
+    """Return the published number of neighbours, and of steps.
+
+    ``min(20, floor(sqrt(F) / 2))``, and 1 where that is 0 (F below 4).
+
+    Examples
+    --------
+    >>> published_size(128), published_size(10**6)
+    (5, 20)
+    """
+    return min(_MOST, max(1, int(np.sqrt(n_microclusters) / 2)))
+
+
+def elite_neighbors(
+    ensemble: Ensemble, n_neighbors: int, *, n_jobs: int | None = None
+) -> sparse.csr_array:
+    """Return the co-association of each microcluster with its closest others.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The base clusterings.
+    n_neighbors : int
+        Others at least as close as the ``n_neighbors``-th closest are kept: more in
+        case of ties, fewer where the co-association is 0.
+    n_jobs : int or None
+        Threads; None is one per core.
+
+    Returns
+    -------
+    sparse array of shape (F, F)
+        Symmetric: a pair is there if either of the two keeps the other. Time F^2 M
+        look-ups, memory 12 bytes per pair; no F x F matrix.
+
+    Notes
+    -----
+    Co-association is a ratio of two small integers, the clusterings that hold both
+    together and those that hold both, so it is ranked exactly by counting.
+
+    Examples
+    --------
+    >>> from ensclust import Ensemble
+    >>> ensemble = Ensemble([[0, 0, 0], [0, 0, 1], [1, 0, 1]])
+    >>> elite_neighbors(ensemble, 1).toarray().round(3)
+    array([[0.   , 0.667, 0.   ],
+           [0.667, 0.   , 0.667],
+           [0.   , 0.667, 0.   ]])
+    """
+    codes = CoAssociation(ensemble).codes
+    values, rank = _ranked_ratios(ensemble)
+    kernel = _kernels.walks
+    shared = (codes, ensemble.offsets, rank, len(values), n_neighbors)
+    tasks = [(*shared, *span) for span in _spans(len(codes), kernel.LANES)]
+    found = parallel.run(kernel.closest, tasks, n_jobs=n_jobs)
+    count, others, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    indptr = np.concatenate([[0], np.cumsum(count)])
+    kept = sparse.csr_array(
+        (values[ranks], others, indptr), shape=(len(codes), len(codes))
+    )
+    return sparse.csr_array(kept.maximum(kept.T))
+
+
+class TrajectorySimilarity:
+    """Cosine similarity of random-walk trajectories (PTS), as an operator.
+
+    Parameters
+    ----------
+    neighbors : sparse array of shape (F, F)
+        Symmetric similarities of microclusters with zero diagonal.
+    sizes : ndarray of shape (F,)
+        Objects of each microcluster: a walk goes to g in proportion to the similarity
+        times the size of g.
+    steps : int
+        Length T of the walks.
+    n_jobs : int or None
+        Threads; None is one per core.
+
+    Notes
+    -----
+    The trajectory of f is its row of P, P^2, ..., P^T side by side. A microcluster
+    without neighbours has none: it is similar to itself only.
+
+    No power of P is formed. Their row norms come from walks that start at 32
+    microclusters at a time, in time T nnz(P) F; components of the graph are walked one
+    by one, which divides that by their number. Memory 24 bytes per pair of neighbours
+    and, in each thread, 256 (T + 1) F bytes.
+
+    Examples
+    --------
+    >>> path = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]])
+    >>> similarity = TrajectorySimilarity(path, np.ones(3), steps=2)
+    >>> similarity.product(sparse.eye_array(3)).round(3)
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+
+    def __init__(
+        self,
+        neighbors: sparse.csr_array,
+        sizes: np.ndarray,
+        steps: int,
+        *,
+        n_jobs: int | None = None,
+    ):
+        self.shape = neighbors.shape
+        self.steps = check_steps(steps)
+        P = _transitions(neighbors, sizes)
+        self._parts = [_Part(P, members, steps) for members in _components(P)]
+        width = _kernels.walks.WIDTH
+        tasks = [
+            (part, *span)
+            for part in self._parts
+            for span in _spans(len(part.members), width)
+        ]
+        parallel.run(_Part.measure, tasks, n_jobs=n_jobs)
+
+    def product(self, X, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return PTS X for a sparse X of shape (F, c), as (F, c) float64.
+
+        Time 2 T nnz(P) c, again divided by the number of components where the columns
+        of X are not spread over all of them.
+        """
+        X = sparse.csr_array(X, dtype=np.float64)
+        out = np.zeros(X.shape)
+        width = _kernels.walks.WIDTH
+        tasks = []
+        for part in self._parts:
+            rows = X[part.members].tocsc()
+            used = np.flatnonzero(np.diff(rows.indptr))
+            tasks += [(part, rows, used[a:b], out) for a, b in _spans(len(used), width)]
+        parallel.run(_Part.correlate, tasks, n_jobs=n_jobs)
+        return out
+
+
+class _Part:
+    """Whole components of the graph, the walks in them and their norms."""
+
+    def __init__(self, P: sparse.csr_array, members: np.ndarray, steps: int):
+        P = P[members][:, members]
+        self.members, self.steps = members, steps
+        self.forward, self.backward = _arrays(P), _arrays(P.T.tocsr())
+        self.is_isolated = np.diff(P.indptr) == 0
+        self.squared_norms = np.empty(len(members))
+
+    def measure(self, first: int, last: int) -> None:
+        _kernels.walks.squared_norms(
+            *self.backward, self.steps, self.squared_norms, first, last
+        )
+
+    def correlate(self, rows: sparse.csc_array, columns, out: np.ndarray) -> None:
+        norms = np.sqrt(np.where(self.is_isolated, 1.0, self.squared_norms))[:, None]
+        given = rows[:, columns].toarray()
+        walks = np.empty((self.steps + 1, len(self.members), _kernels.walks.WIDTH))
+        walks[0] = 0
+        walks[0, :, : len(columns)] = given / norms
+        _kernels.walks.correlate(*self.backward, *self.forward, walks)
+        found = walks[0, :, : len(columns)] / norms
+        found[self.is_isolated] = given[self.is_isolated]
+        out[self.members[:, None], columns] = found
+
+
+def _ranked_ratios(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """Return the possible co-associations, ascending, and where each ratio is in them.
+
+    The ratio together / both is number together (M + 1) + both; 0 / 0 counts as 0.
+    """
+    m = ensemble.n_clusterings
+    together, both = np.divmod(np.arange((m + 1) ** 2), m + 1)
+    occurs = (together <= both) & (ensemble.has_missing | (both == m))
+    ratio = np.where(occurs, together, 0) / np.maximum(both, 1)
+    # Correctly rounded, so equal fractions are equal floats.
+    values, rank = np.unique(ratio, return_inverse=True)
+    return values, rank.astype(np.int32)
+
+
+def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:
+    """Return P; rows without neighbours stay empty."""
+    P = sparse.csr_array(neighbors, dtype=np.float64, copy=True)
+    P.data *= np.asarray(sizes, np.float64)[P.indices]
+    total = P.sum(axis=1)
+    P.data /= np.repeat(total, np.diff(P.indptr))
+    return P
+
+
+def _arrays(P: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what the kernels read; SciPy's integers are 32 or 64 bits wide."""
+    return P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
+
+
+def _components(P: sparse.csr_array) -> list[np.ndarray]:
+    """Return the members of the graph's components, small ones together."""
+    n_components, component = csgraph.connected_components(P, directed=False)
+    order = np.argsort(component, kind="stable")
+    ends = np.cumsum(np.bincount(component, minlength=n_components))
+    parts, first = [], 0
+    for last in ends:
+        if last - first >= _ROWS or last == len(order):
+            parts.append(order[first:last])
+            first = last
+    return parts
+
+
+def _spans(n_items: int, width: int) -> list[tuple[int, int]]:
+    return [(a, min(a + width, n_items)) for a in range(0, n_items, width)]

@@ -1,0 +1,354 @@
+"""Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
+
+from __future__ import annotations
+
+import warnings
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from ensclust._cuts.spectrum import Spectrum
+from ensclust._support import parallel
+from ensclust._support.validation import check_n_clusters, check_square, import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+_OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
+_WEAKEST = 1e-6  # weights up to this are dropped
+_MAX_ROUNDS = 21
+_MAX_WORK = 5e8  # starts times n k^2: some seconds
+
+_METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
+_METIS_LOCK = Lock()  # METIS draws from the C library's generator, one per process
+
+
+class NormalisedCut:
+    """Normalised cuts of a graph: spectral relaxation, then rotation.
+
+    Parameters
+    ----------
+    W : array-like of shape (n, n)
+        Symmetric, non-negative weights, diagonal included.
+    mass : ndarray of shape (n,) or None
+        How many nodes each stands for, above 0; None is one each.
+
+    Notes
+    -----
+    Offset-regularised normalised cut of Cour, Yu and Shi with the discretisation of
+    Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
+    so that the result does not hang on the numbering of nodes. Time n^3 once for the
+    eigenvectors (n^2 k above 4,000 nodes, where they are found by iteration), then for
+    each number of parts n^2 k, and n k^2 per round and start. Memory 2 n^2.
+
+    Examples
+    --------
+    >>> W = [[1, 1, 0, 0], [1, 1, 0.1, 0], [0, 0.1, 1, 1], [0, 0, 1, 1]]
+    >>> NormalisedCut(W).labels(2, random_state=0)
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(self, W: npt.ArrayLike, *, mass: np.ndarray | None = None):
+        self._graph, self._degree = _regularised(check_square(W, "W"), mass)
+        root = np.sqrt(self._degree)
+        self._spectrum = Spectrum(self._graph / root[:, None] / root)
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def embedding(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k largest eigenvalues of D^-1/2 W D^-1/2 and D^-1/2 v of each.
+
+        Columns are scaled to norm sqrt(n).
+        """
+        eigenvalues, vectors = self._spectrum.leading(k)
+        vectors = vectors[:, ::-1] / np.sqrt(self._degree)[:, None]
+        vectors *= np.sqrt(len(self)) / np.linalg.norm(vectors, axis=0)
+        return eigenvalues[::-1], vectors
+
+    def labels(
+        self, n_clusters: int, *, random_state=None, n_starts: int = 50
+    ) -> np.ndarray:
+        """Cut the graph into parts.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of parts.
+        random_state : int, RandomState instance or None
+            Draws the rows at which the discretisation starts.
+        n_starts : int, default=50
+            Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
+            partition with the least :func:`ncut_value` is kept.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Part of each node; some part may stay empty.
+        """
+        n = len(self)
+        k = check_n_clusters(n_clusters, n)
+        if k in {1, n}:
+            return np.arange(n) if k > 1 else np.zeros(n, np.int64)
+        rows = self.embedding(k)[1]
+        # A node that none of the k vectors reaches (more components than k) stays at 0.
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        np.divide(rows, length, out=rows, where=length > 0)
+        by_degree = np.argsort(-self._degree, kind="stable")
+        rng = check_random_state(random_state)
+        n_starts = min(n_starts, max(5, int(_MAX_WORK / (n * k**2))))
+        starts = by_degree[rng.permutation(n)[:n_starts]]
+        with parallel.one_blas_thread():  # the matrices are too small for more
+            found = [_discretise(rows, start) for start in starts]
+            values = _values(self._graph, self._degree, found, k)
+        # Of values that are equal to rounding the first is taken.
+        return found[int(np.argmax(values <= values.min() + 1e-12))]
+
+
+def ncut_value(W: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int) -> float:
+    """Normalised cut of a partition on the regularised graph; an empty part counts 1.
+
+    Examples
+    --------
+    >>> round(ncut_value([[1, 0], [0, 1]], [0, 1], 2), 3)
+    0.5
+    """
+    graph, degree = _regularised(check_square(W, "W"))
+    return _value(graph, degree, np.asarray(labels), n_clusters)
+
+
+def metis(
+    W: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    n_clusters: int,
+    *,
+    seeds: Sequence[int] = (0,),
+) -> np.ndarray:
+    """Partition a graph into parts of about equal size with METIS, cutting little.
+
+    Parameters
+    ----------
+    W : array-like of shape (n, n)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    sizes : array-like of shape (n,)
+        Weight of each node; parts are balanced by their sum.
+    n_clusters : int
+        Number of parts.
+    seeds : sequence of int, default=(0,)
+        METIS is run once with each; from 0 to 2^31 - 1.
+
+    Returns
+    -------
+    ndarray of shape (n_seeds, n)
+        Part of each node, one row per run; some part may stay empty.
+
+    Notes
+    -----
+    Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 and rounded,
+    node weights too; an edge that rounds to 0 is dropped. A node heavier than a part
+    should be counts as one part: METIS would leave parts empty beside it, and complain
+    on stdout. METIS draws from the C library, so a seed gives the same parts on one
+    platform. Needs pymetis: ``pip install "ensclust[metis]"``. Time about proportional
+    to the number of edges.
+
+    Examples
+    --------
+    >>> W = [[1, 1, 0, 0], [1, 1, 0.1, 0], [0, 0.1, 1, 1], [0, 0, 1, 1]]
+    >>> parts = metis(W, [1, 1, 1, 1], 2)[0]
+    >>> bool(parts[0] == parts[1] != parts[2] == parts[3])
+    True
+    """
+    W = check_square(W, "W")
+    k = check_n_clusters(n_clusters, len(W))
+    pymetis = import_metis()
+    runs = np.zeros((len(seeds), len(W)), np.int64)
+    if k == 1 or k == len(W):
+        runs += np.arange(len(W)) if k > 1 else 0
+        return runs
+    graph = _metis_graph(pymetis, W, _capped(sizes, k))
+    for run, seed in zip(runs, seeds, strict=True):
+        options = pymetis.Options(seed=int(seed))
+        with _METIS_LOCK:
+            run[:] = pymetis.part_graph(k, recursive=True, options=options, **graph)[1]
+    return runs
+
+
+def import_metis():
+    """Import pymetis, or raise with the install line and the way around it."""
+    try:
+        return import_optional("pymetis", 'partitioner="metis"', "metis")
+    except ImportError as error:
+        msg = f'{error}, or use partitioner="ncut", which needs nothing.'
+        raise ImportError(msg) from error
+
+
+class TransferCut:
+    """Normalised cut of the left nodes of a bipartite graph, by its smaller side.
+
+    Parameters
+    ----------
+    B : array-like of shape (n, m)
+        Non-negative weights of the edges between n left and m right nodes.
+
+    Notes
+    -----
+    With degrees D_x and D_y the eigenvectors of the right nodes' graph B^T D_x^-1 B,
+    sent back through B, are those of the whole graph (Li, Wu and Chang 2012). So are
+    the singular vectors of D_x^-1/2 B D_y^-1/2, which are found here from the smaller
+    of its two Gram matrices. Time n m min(n, m), memory 2 n m.
+
+    Examples
+    --------
+    >>> cut = TransferCut([[1, 0, 0], [1, 0.1, 0], [0, 1, 1], [0, 0, 1]])
+    >>> labels = cut.labels(2, random_state=0)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def __init__(self, B: npt.ArrayLike):
+        scaled = np.array(B, np.float64)
+        root_x = np.sqrt(scaled.sum(axis=1, keepdims=True))
+        root_y = np.sqrt(scaled.sum(axis=0, keepdims=True))
+        # A node without edges has a zero row or column, whatever it is divided by.
+        scaled /= np.where(root_x > 0, root_x, 1)
+        scaled /= np.where(root_y > 0, root_y, 1)
+        self._scaled = scaled
+        n, m = scaled.shape
+        gram = scaled.T @ scaled if m <= n else scaled @ scaled.T
+        self._spectrum = Spectrum(gram)
+
+    def __len__(self) -> int:
+        return len(self._scaled)
+
+    def embedding(self, n_clusters: int) -> np.ndarray:
+        """Return unit rows for the left nodes, (n, k) float64; k at most min(n, m).
+
+        A node outside of the k leading eigenvectors has a row of zeros.
+        """
+        n, m = self._scaled.shape
+        k = min(n_clusters, len(self._spectrum))
+        eigenvalues, vectors = self._spectrum.leading(k)
+        if m <= n:
+            rows = self._scaled @ vectors
+        else:
+            rows = vectors * np.sqrt(np.maximum(eigenvalues, 0))
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 1e-10)
+
+    def labels(self, n_clusters: int, *, random_state=None) -> np.ndarray:
+        """Cut the left nodes into parts: k-means of the embedding, best of 3 starts.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Part of each left node; fewer parts than ``n_clusters`` where fewer rows
+            of the embedding differ.
+        """
+        n = len(self)
+        k = check_n_clusters(n_clusters, n)
+        if k in {1, n}:
+            return np.arange(n) if k > 1 else np.zeros(n, np.int64)
+        model = KMeans(k, n_init=3, max_iter=100, tol=0, random_state=random_state)
+        # One thread: scikit-learn adds the threads' sums in the order they finish.
+        with threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit_predict(self.embedding(k))
+
+
+def _regularised(
+    W: np.ndarray, mass: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the graph that is cut, and its degrees."""
+    graph = np.where(W > _WEAKEST, W, 0.0)
+    offset: np.ndarray | float = _OFFSET
+    if mass is not None:
+        graph *= np.multiply.outer(mass, mass)
+        offset = _OFFSET * mass
+    degree = graph.sum(axis=1) + 2 * offset
+    graph.flat[:: len(W) + 1] += offset
+    return graph, degree
+
+
+def _metis_graph(pymetis, W: np.ndarray, sizes: np.ndarray) -> dict:
+    """Return the arguments of pymetis that describe a graph."""
+    weights = _integers(W * (1 - np.eye(len(W))))
+    nodes, neighbors = np.nonzero(weights)
+    begin = np.searchsorted(nodes, np.arange(len(W) + 1))
+    if hasattr(pymetis, "CSRAdjacency"):
+        graph = {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
+    else:  # before 2025.2
+        graph = {"xadj": begin, "adjncy": neighbors}
+    graph["eweights"] = weights[nodes, neighbors]
+    graph["vweights"] = np.maximum(_integers(sizes), 1)
+    return graph
+
+
+def _integers(weights: np.ndarray) -> np.ndarray:
+    """Return weights as integers that sum to about _METIS_TOTAL."""
+    return np.rint(weights * (_METIS_TOTAL / (weights.sum() or 1))).astype(np.int64)
+
+
+def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
+    """Return node weights of which none exceeds the mean weight of k parts."""
+    capped = np.maximum(np.asarray(sizes, np.float64), 1)
+    while capped.max() > capped.sum() / k * (1 + 1e-6):
+        capped = np.minimum(capped, capped.sum() / k)
+    return capped
+
+
+def _discretise(rows: np.ndarray, start: int) -> np.ndarray:
+    """Rotate unit rows until the nearest axis of each is stable; return that axis."""
+    k = rows.shape[1]
+    rotation = np.empty((k, k))
+    rotation[:, 0] = rows[start]
+    closeness = np.zeros(len(rows))
+    for j in range(1, k):
+        closeness += np.abs(rows @ rotation[:, j - 1])
+        rotation[:, j] = rows[np.argmin(closeness)]
+    labels = np.full(len(rows), -1)
+    for _ in range(_MAX_ROUNDS):
+        axis = np.argmax(rows @ rotation, axis=1)
+        if np.array_equal(axis, labels):
+            break
+        labels = axis
+        left, _, right = np.linalg.svd(_part_sums(rows, labels, k))
+        rotation = right.T @ left.T
+    return labels
+
+
+def _part_sums(rows: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    indicator = np.zeros((len(rows), k))
+    indicator[np.arange(len(rows)), labels] = 1
+    return indicator.T @ rows
+
+
+def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
+    """Return the value of each partition, worked out once for equal ones."""
+    known: dict[bytes, float] = {}
+    values = []
+    for labels in found:
+        first = np.unique(labels, return_index=True)[1]
+        renamed = np.empty(k, np.int64)
+        renamed[labels[np.sort(first)]] = np.arange(len(first))
+        key = renamed[labels].tobytes()
+        if key not in known:
+            known[key] = _value(graph, degree, labels, k)
+        values.append(known[key])
+    return np.array(values)
+
+
+def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
+    value = float(k)
+    for part in range(k):
+        members = np.flatnonzero(labels == part)
+        if len(members):
+            inside = graph[np.ix_(members, members)].sum()
+            value -= float(inside / degree[members].sum())
+    return value

@@ -1,0 +1,1 @@
+"""Ensemble: label rows in memory, as codes, and what can be counted of them."""

@@ -1,0 +1,384 @@
+"""Ensemble: an immutable table of labels, N objects by M base clusterings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust import _kernels
+from ensclust._ensemble.label_table import label_columns
+from ensclust._support import notebook, parallel
+from ensclust._support.encoding import (
+    as_sequence,
+    as_vector,
+    comparable,
+    encode_column,
+    look_up,
+    noise_of,
+    pieces,
+)
+from ensclust._support.validation import (
+    bad_label_shape,
+    check_noise,
+    late_noise,
+    naming_index,
+    no_clusterings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_DTYPES = (np.uint8, np.uint16, np.uint32)
+
+
+@dataclass(frozen=True)
+class Fragments:
+    """Objects with equal label rows, as one object with a weight.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (F, M)
+        The distinct label rows in lexicographic order, -1 for "not clustered".
+    inverse : ndarray of shape (N,)
+        The fragment of each object.
+    counts : ndarray of shape (F,)
+        The number of objects in each fragment.
+    """
+
+    labels: np.ndarray
+    inverse: np.ndarray
+    counts: np.ndarray
+
+
+class Ensemble:
+    """Many clusterings of the same objects, validated and immutable.
+
+    Parameters
+    ----------
+    labels : array-like or DataFrame of shape (n_objects, n_clusterings)
+        One column per base clustering: integers, strings or categories. A negative
+        number, NaN or None means "not clustered here". An Ensemble is taken as it is.
+    noise : "missing" or "own-cluster", default="missing"
+        With "own-cluster" the negative labels of a clustering, as HDBSCAN and DBSCAN
+        write them, are one more cluster of it; NaN and None stay missing.
+
+    Attributes
+    ----------
+    n_objects, n_clusterings, n_base_clusters : int
+        N, M and Nc, the number of clusters of all base clusterings together.
+    sizes : ndarray of shape (Nc,)
+        Objects per base cluster; clusters are numbered clustering by clustering.
+    offsets : ndarray of shape (M + 1,)
+        The clusters of clustering m are ``offsets[m]`` to ``offsets[m + 1] - 1``.
+    categories : tuple of M ndarrays
+        The given label values of each clustering, sorted: code j stands for entry j.
+
+    Notes
+    -----
+    Labels are kept once, column by column, in the smallest unsigned type: N M bytes
+    while no base clustering has more than 255 clusters. Nothing else is of size N
+    until it is asked for.
+
+    Examples
+    --------
+    >>> ens = Ensemble([["a", 7], ["a", 7], ["b", -1], ["b", 3]])
+    >>> ens.labels
+    array([[ 0,  1],
+           [ 0,  1],
+           [ 1, -1],
+           [ 1,  0]], dtype=int32)
+    >>> ens.n_base_clusters, ens.sizes.tolist()
+    (4, [2, 2, 1, 2])
+    >>> Ensemble([[0], [1], [-1], [-1], [None]], noise="own-cluster").labels.ravel()
+    array([ 1,  2,  0,  0, -1], dtype=int32)
+    """
+
+    def __init__(self, labels: Any, *, noise: str = "missing"):
+        check_noise(noise)
+        if isinstance(labels, Ensemble):
+            if noise != "missing":
+                raise late_noise(noise, labels)
+            self._adopt(labels.columns, labels.categories)
+        else:
+            self._adopt(*_encode(label_columns(labels, noise), noise))
+
+    @classmethod
+    def from_clusterings(
+        cls, clusterings: Iterable[Any], *, noise: str = "missing"
+    ) -> Ensemble:
+        """Build an ensemble from M label vectors of length N.
+
+        This is also how clusterings made elsewhere join generated ones.
+
+        Examples
+        --------
+        >>> ens = Ensemble.from_clusterings([[0, 0, 1], ["x", "y", "y"]])
+        >>> ens
+        Ensemble(n_objects=3, n_clusterings=2, n_base_clusters=4)
+        >>> Ensemble.from_clusterings([*ens.labels.T, [5, 5, 7]])
+        Ensemble(n_objects=3, n_clusterings=3, n_base_clusters=6)
+        """
+        check_noise(noise)
+        if not hasattr(clusterings, "__iter__"):
+            raise no_clusterings(clusterings)
+        vectors = [as_sequence(vector) for vector in clusterings]
+        lengths = [len(vector) for vector in vectors]
+        for m, length in enumerate(lengths):
+            if length != lengths[0]:
+                msg = (
+                    f"clusterings[{m}] has {length} labels, clusterings[0] has "
+                    f"{lengths[0]}. All clusterings must label the same objects; "
+                    "use -1 where one leaves an object out."
+                )
+                raise ValueError(msg)
+        if not vectors or not lengths[0]:
+            raise bad_label_shape((0, len(vectors)))
+        ensemble = cls.__new__(cls)
+        ensemble._adopt(*_encode([as_vector(vector) for vector in vectors], noise))
+        return ensemble
+
+    def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
+        columns.flags.writeable = False
+        self.columns = columns
+        self.categories = tuple(categories)
+        counts = [len(values) for values in self.categories]
+        self.offsets = _frozen(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
+
+    @property
+    def n_objects(self) -> int:
+        """N, the number of objects."""
+        return self.columns.shape[1]
+
+    @property
+    def n_clusterings(self) -> int:
+        """M, the number of base clusterings."""
+        return self.columns.shape[0]
+
+    @property
+    def n_base_clusters(self) -> int:
+        """Nc, the number of clusters of all base clusterings together."""
+        return int(self.offsets[-1])
+
+    @property
+    def cluster_counts(self) -> np.ndarray:
+        """The number of clusters of each base clustering, shape (M,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels as a new read-only (N, M) int32 array, -1 for "not clustered"."""
+        return _outside(self.columns).T
+
+    @property
+    def missing(self) -> int:
+        """The sentinel that stands for "not clustered" in ``columns``."""
+        return int(np.iinfo(self.columns.dtype).max)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Objects per base cluster, shape (Nc,)."""
+        sizes = np.zeros(self.n_base_clusters, np.int64)
+        for column, first, end in zip(
+            self.columns, self.offsets[:-1], self.offsets[1:], strict=True
+        ):
+            k = end - first
+            for piece in pieces(column):
+                there = np.minimum(piece, k)  # the sentinel is far above k
+                sizes[first:end] += np.bincount(there, minlength=k + 1)[:k]
+        return _frozen(sizes)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any object is left out of any clustering."""
+        return int(self.sizes.sum()) < self.n_objects * self.n_clusterings
+
+    def absent(self) -> np.ndarray:
+        """Return a mask of the objects that no clustering contains, shape (N,)."""
+        if not self.has_missing:
+            return np.zeros(self.n_objects, dtype=bool)
+        return (self.columns == self.missing).all(axis=0)
+
+    def take(self, rows: np.ndarray) -> Ensemble:
+        """Return the ensemble of the given objects (a mask or indices).
+
+        Categories stay as they are, so cluster numbers keep their meaning.
+        """
+        with naming_index("rows", rows, self.n_objects):
+            columns = np.ascontiguousarray(self.columns[:, rows])
+        ensemble = Ensemble.__new__(Ensemble)
+        ensemble._adopt(columns, self.categories)
+        return ensemble
+
+    def select(self, clusterings: np.ndarray) -> Ensemble:
+        """Return the ensemble of the given clusterings (a mask or indices)."""
+        with naming_index("clusterings", clusterings, self.n_clusterings):
+            numbers = np.arange(self.n_clusterings)[clusterings]
+        ensemble = Ensemble.__new__(Ensemble)
+        categories = [self.categories[m] for m in numbers]
+        ensemble._adopt(self.columns[numbers], categories)
+        return ensemble
+
+    def recode(self, labels: Any) -> Ensemble:
+        """Return labels of other objects, numbered by the categories of this ensemble.
+
+        A value that no object of this ensemble has counts as "not clustered".
+        """
+        return self.recode_columns(label_columns(labels))
+
+    def recode_columns(self, columns: Sequence[np.ndarray]) -> Ensemble:
+        """Do as :meth:`recode` for labels that come as M columns."""
+        if len(columns) != self.n_clusterings:
+            msg = (
+                f"labels has {len(columns)} columns; the ensemble has "
+                f"{self.n_clusterings} clusterings. Give one label per clustering."
+            )
+            raise ValueError(msg)
+        codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
+        for m, (column, own) in enumerate(zip(columns, self.categories, strict=True)):
+            code, new = encode_column(column, m, noise_of(own))
+            values, known = comparable(new, own, m)
+            place = np.searchsorted(known, values)
+            found = place < len(known)
+            found[found] = known[place[found]] == values[found]
+            table = np.append(np.where(found, place, self.missing), self.missing)
+            look_up(table.astype(codes.dtype), code, codes[m])
+        ensemble = Ensemble.__new__(Ensemble)
+        ensemble._adopt(codes, self.categories)
+        return ensemble
+
+    def intersections(self, *, n_jobs: int | None = None) -> np.ndarray:
+        """Count the objects that each pair of base clusters shares.
+
+        Returns
+        -------
+        ndarray of shape (Nc, Nc), int64
+            ``|C_i ∩ C_j|``; the diagonal holds the sizes. Time N M^2 / 2 increments
+            of cache-resident tables, memory Nc^2.
+        """
+        overlap = np.zeros((self.n_base_clusters, self.n_base_clusters), np.int64)
+        np.fill_diagonal(overlap, self.sizes)
+        pairs = np.array(list(combinations(range(self.n_clusterings), 2)), np.int64)
+        pairs = pairs.reshape(-1, 2)
+        spans = parallel.blocks(len(pairs), parallel.thread_count(n_jobs))
+        tasks = [
+            (self.columns, self.offsets, pairs[a:b, 0], pairs[a:b, 1], overlap)
+            for a, b in spans
+        ]
+        parallel.run(_kernels.counting.count_pairs, tasks, n_jobs=n_jobs)
+        return overlap
+
+    @cached_property
+    def _fragments(self) -> Fragments:
+        """Rank rows in mixed radix, compressing the ranks before they overflow."""
+        rank = np.zeros(self.n_objects, np.int64)
+        n_ranks = 1
+        for column, k in zip(self.columns, self.cluster_counts.tolist(), strict=True):
+            if n_ranks * (k + 1) >= 2**62:
+                values, rank = np.unique(rank, return_inverse=True)
+                n_ranks = len(values)
+            rank = rank * (k + 1) + np.minimum(column, k)
+            n_ranks *= k + 1
+        _, first, inverse, counts = np.unique(
+            rank, return_index=True, return_inverse=True, return_counts=True
+        )
+        labels = np.ascontiguousarray(_outside(self.columns[:, first]).T)
+        return Fragments(_frozen(labels), _frozen(inverse), _frozen(counts))
+
+    def fragments(self) -> Fragments:
+        """Group the objects with equal label rows, in lexicographic order of the rows.
+
+        Computed once and kept: 8 N bytes and F M labels; time a few sorts of N
+        integers. "Not clustered" sorts after every label.
+        """
+        return self._fragments
+
+    def fragment_codes(self) -> np.ndarray:
+        """Return the fragments' label rows for kernels, (F, M) unsigned.
+
+        "Not clustered" in clustering m is n_m here, its number of clusters.
+        """
+        labels = self.fragments().labels
+        dtype = np.min_scalar_type(int(self.cluster_counts.max()))
+        return np.where(labels < 0, self.cluster_counts, labels).astype(dtype)
+
+    def __len__(self) -> int:
+        return self.n_objects
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ensemble):
+            return NotImplemented
+        return np.array_equal(self.columns, other.columns)
+
+    def __setstate__(self, state: dict) -> None:
+        """Restore a pickled ensemble, whose arrays are writeable until then."""
+        self.__dict__.update(state)
+        self.columns.flags.writeable = False
+        self.offsets.flags.writeable = False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"Ensemble(n_objects={self.n_objects}, n_clusterings={self.n_clusterings}, "
+            f"n_base_clusters={self.n_base_clusters})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for m, k in enumerate(self.cluster_counts[: notebook.SHOWN]):
+            sizes = self.sizes[self.offsets[m] :][:k]
+            n_in = int(sizes.sum())
+            largest = notebook.Share(sizes.max(initial=0) / self.n_objects)
+            rows.append((str(m), k, largest, self.n_objects - n_in))
+        more = self.n_clusterings - len(rows)
+        return notebook.table(
+            f"Ensemble: {self.n_objects:,} objects, {self.n_clusterings:,} "
+            f"clusterings, {self.n_base_clusters:,} base clusters",
+            ("clustering", "clusters", "share of the largest", "not clustered"),
+            rows,
+            f"and {more:,} more" if more else "",
+        )
+
+
+def as_ensemble(labels: Any) -> Ensemble:
+    """Return an ensemble as it is, with all that it keeps; anything else as one."""
+    return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+
+
+def _encode(
+    columns: list[np.ndarray], noise: str
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return (M, N) codes in the smallest unsigned type, and the label values."""
+    codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
+    categories = []
+    for m, column in enumerate(columns):
+        code, values = encode_column(column, m, noise)
+        categories.append(values)
+        if len(values) > np.iinfo(codes.dtype).max:
+            codes = _widen(codes, len(values))
+        np.copyto(codes[m], code, casting="unsafe")  # -1 becomes the sentinel
+    return codes, categories
+
+
+def _widen(codes: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Move codes to a type that holds ``n_clusters`` values and the sentinel."""
+    dtype = next(t for t in _DTYPES if np.iinfo(t).max >= n_clusters)
+    wide = codes.astype(dtype)
+    wide[codes == np.iinfo(codes.dtype).max] = np.iinfo(dtype).max
+    return wide
+
+
+def _outside(codes: np.ndarray) -> np.ndarray:
+    """Return codes as read-only int32 with -1 for the sentinel."""
+    labels = codes.astype(np.int32)
+    labels[codes == np.iinfo(codes.dtype).max] = -1
+    return _frozen(labels)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

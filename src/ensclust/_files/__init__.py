@@ -1,0 +1,1 @@
+"""Files: readers and writers of tables in every format; columns, no ensembles."""

@@ -1,0 +1,106 @@
+"""NPY and NPZ files: plain arrays, whose size is known before memory is taken."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from threading import Lock
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ensclust._support import memory
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
+# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
+HEADER = Lock()
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def read_arrays(
+    path: Path, names: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Return the arrays of an NPZ file, or the one of an NPY file, mapped, as "".
+
+    Parameters
+    ----------
+    path : Path
+        The file; what it is its content tells, not its name.
+    names : collection of str or None
+        The arrays of an NPZ file to read; None is all.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Nothing is unpickled: an array of Python objects is a ValueError, and so is any
+        file that is damaged, or shorter than it says. A MemoryError comes before the
+        first array is read if all of them do not fit. Time and memory are those of the
+        arrays that are read.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(2) == b"PK":
+                return _read_archive(path, names)
+            file.seek(0)
+            _check_array(file, path.stat().st_size)
+        with HEADER:
+            return {"": np.load(path, mmap_mode="r", allow_pickle=False)}
+    except MemoryError:
+        raise
+    except Exception as error:  # NumPy parses Python: damage has no end of errors
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(path) as archive:
+        members = {
+            info.filename.removesuffix(".npy"): info
+            for info in archive.infolist()
+            if names is None or info.filename.removesuffix(".npy") in names
+        }
+        needed = 0
+        for info in members.values():
+            with archive.open(info) as file:
+                needed += _check_array(file, info.file_size)
+        remedy = "Save the arrays as NPY or Parquet, which are read in blocks."
+        memory.require(needed, f"reading {path}", remedy)
+        arrays = {}
+        for name, info in members.items():
+            with HEADER, archive.open(info) as file:
+                arrays[name] = npy.read_array(file, allow_pickle=False)
+                while file.read(2**20):  # what follows counts in the checksum
+                    pass
+        return arrays
+
+
+def _check_array(file: IO[bytes], size: int) -> int:
+    """Return the bytes of an array, from its head, or raise; its file has ``size``."""
+    if not size:
+        msg = "it is empty."
+        raise ValueError(msg)
+    if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
+        msg = "it is no NPY or NPZ file."
+        raise ValueError(msg)
+    version = tuple(file.read(2))
+    if version not in _HEADERS:
+        msg = f"version {version} of the format is not for plain arrays."
+        raise ValueError(msg)
+    with HEADER:
+        shape, _, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        msg = "it holds Python objects, which are never loaded."
+        raise ValueError(msg)
+    needed = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or file.tell() + needed > size:
+        held = max(0, size - file.tell())
+        msg = (
+            f"it says that it holds an array of shape {shape} and type {dtype}, "
+            f"{needed:,} bytes, but only {held:,} bytes are there."
+        )
+        raise ValueError(msg)
+    return needed

@@ -1,0 +1,285 @@
+"""Cells of a table to numbers: features or labels, block by block.
+
+Both classes keep what they have read in buffers that grow in place, so that memory
+stays near the size of the table they return.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ensclust._support.encoding import encode_column
+from ensclust._support.validation import LABEL_RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+NOT_CLUSTERED = frozenset({"", "NA", "<NA>", "NaN", "nan", "NAN", "None", "null"})
+
+# Narrower than float(), which takes "1_2": a number to Python, a name to people.
+_NUMBER = re.compile(r"[+-]?(inf|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.I)
+_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+_LARGEST = 2**63 - 1
+_COMMA_HINT = (
+    "Write numbers with a decimal point and without thousands separators: 1.5, not 1,5."
+)
+_ID_HINT = "If this column names the objects, pass it as id_column (--id-column)."
+
+
+def is_number_or_missing(cell: str) -> bool:
+    """Whether a cell could stand in a column of numbers."""
+    return cell in NOT_CLUSTERED or _NUMBER.fullmatch(cell) is not None
+
+
+class Features:
+    """Finite numbers, row by row."""
+
+    def __init__(self, path: Path, names: list[str]):
+        self.path, self.names = path, names
+        self.dtype: np.dtype = np.dtype(np.float64)
+        self._buffer = bytearray()
+
+    def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:
+        """Take rows of text; ``lines`` are their line numbers."""
+        cells = list(chain.from_iterable(rows))
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+            valid = bool(np.isfinite(values).all()) and "_" not in "".join(cells)
+        except ValueError:
+            valid = False
+        if not valid:
+            i = next(i for i, cell in enumerate(cells) if not _is_finite(cell))
+            row, m = divmod(i, len(self.names))
+            self._refuse(f"line {lines[row]}", m, cells[i].strip())
+        self._buffer.extend(values)
+
+    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+        """Take the next rows of a binary file, as one array per column."""
+        for m, column in enumerate(columns):
+            numeric = column.dtype.kind in "biuf"
+            wrong = ~np.isfinite(column) if numeric else np.ones(len(column), bool)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                self._refuse(f"row {first_row + row + 1}", m, column[row : row + 1])
+        if not self._buffer and all(c.dtype == np.float32 for c in columns):
+            self.dtype = np.dtype(np.float32)
+        block = np.empty((len(columns[0]), len(columns)), self.dtype)
+        for m, column in enumerate(columns):
+            block[:, m] = column
+        self._buffer.extend(block)
+
+    def values(self) -> np.ndarray:
+        """Return the rows added so far."""
+        return np.frombuffer(self._buffer, self.dtype).reshape(-1, len(self.names))
+
+    def _refuse(self, place: str, m: int, value: Any) -> NoReturn:
+        value = value.tolist()[0] if isinstance(value, np.ndarray) else value
+        where = f"{self.path}, {place}, column {self.names[m]!r}"
+        if value in ("", None):
+            found = f"{where} is empty; expected a finite number."
+        else:
+            found = f"{where}: {value!r} is not a finite number."
+        is_text = isinstance(value, str) and value not in NOT_CLUSTERED
+        if is_text and _COMMA.fullmatch(value):
+            hint = _COMMA_HINT
+        elif is_text and m == 0 and len(self.names) > 1:
+            hint = _ID_HINT
+        else:
+            hint = "To leave a column out, name the others in columns (--columns)."
+        msg = f"{found} {hint}"
+        raise ValueError(msg)
+
+
+class Labels:
+    """Integer labels; each distinct cell of a column is interpreted once."""
+
+    def __init__(self, path: Path, names: list[str]):
+        self.path, self.names = path, names
+        self.place = "line"
+        self.empty: np.ndarray | None = None  # cells that are so, once there are values
+        self._columns = [_Codes() for _ in names]
+
+    def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:
+        """Take rows of text; ``lines`` are their line numbers."""
+        for column, cells in zip(self._columns, zip(*rows, strict=True), strict=True):
+            column.add(cells, lines)
+
+    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+        """Take the next rows of a binary file, as one array per column."""
+        self.place = "row"
+        for m, (known, column) in enumerate(zip(self._columns, columns, strict=True)):
+            if column.dtype.kind not in "biufUOT":
+                where = f"{self.path}, column {self.names[m]!r}"
+                msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
+                raise TypeError(msg)
+            rows = range(first_row + 1, first_row + 1 + len(column))
+            if column.dtype.kind == "O":
+                self._check_objects(m, column, rows)
+            known.add_array(column, rows)
+
+    def _check_objects(self, m: int, column: np.ndarray, rows: range) -> None:
+        """Raise for lists, bytes and the like, whose texts would pass for names."""
+        plain = (str, numbers.Real, np.bool_, type(None))
+        wrong = {kind for kind in set(map(type, column)) if not issubclass(kind, plain)}
+        for row, value in zip(rows, column if wrong else (), strict=False):
+            if type(value) in wrong:
+                where = f"{self.path}, row {row}, column {self.names[m]!r}"
+                msg = f"{where}: {value!r} is no label. {LABEL_RULE}"
+                raise ValueError(msg)
+
+    def values(self) -> np.ndarray:
+        """Return the labels of the rows added, in the smallest signed type; once.
+
+        Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells.
+        """
+        tables = [self._labels_of(m) for m in range(len(self.names))]
+        blanks = [self._blanks_of(m) for m in range(len(self.names))]
+        largest = max(int(table.max()) for table in tables)
+        dtype = np.min_scalar_type(-1 - max(largest, 0))
+        labels = np.empty((len(tables), len(self._columns[0])), dtype)
+        empty = np.zeros(labels.shape, bool) if any(b.any() for b in blanks) else None
+        for m, table in enumerate(tables):
+            codes = self._columns[m].pop()
+            labels[m] = table.astype(dtype)[codes]
+            if empty is not None:
+                empty[m] = blanks[m][codes]
+        self.empty = None if empty is None else empty.T
+        return labels.T
+
+    def _blanks_of(self, m: int) -> np.ndarray:
+        """Return whether each distinct cell of column ``m`` is empty."""
+        known = self._columns[m].known
+        return np.array([text.strip() in NOT_CLUSTERED for text in known], bool)
+
+    def _labels_of(self, m: int) -> np.ndarray:
+        """Return the label that each distinct cell of column ``m`` stands for."""
+        column = self._columns[m]
+        texts = [text.strip() for text in column.known]
+        label = meaning(texts)
+        for text, place in zip(texts, column.places, strict=True):
+            if label[text] is None:
+                where = f"{self.path}, {self.place} {place}, column {self.names[m]!r}"
+                raise no_label(where, text)
+        return np.array([label[text] for text in texts], np.int64)
+
+
+def meaning(texts: Iterable[str]) -> dict[str, int | None]:
+    """Return the label that each cell of a column stands for, None where it is none.
+
+    A column of whole numbers keeps them; names become 0, 1, ... in sorted order.
+    """
+    label = {text: _whole(text) for text in texts if _NUMBER.fullmatch(text)}
+    label |= dict.fromkeys(NOT_CLUSTERED, -1)
+    present = sorted({text for text in texts if label.get(text) != -1})
+    if all(map(_COMMA.fullmatch, present)) and present:
+        label |= dict.fromkeys(present)  # no labels, and surely no names
+    elif not all(text in label for text in present):  # names, perhaps with numbers
+        label |= {text: position for position, text in enumerate(present)}
+    return label
+
+
+def no_label(where: str, text: str) -> ValueError:
+    """Return the error for a cell that is no label."""
+    return ValueError(f"{where}: {text!r} {_why_no_label(text)}")
+
+
+def present_texts(column: np.ndarray) -> np.ndarray:
+    """Return a column of texts without spaces around them, None if not clustered."""
+    for kind in {type(value) for value in column}:
+        if issubclass(kind, bytes | list | tuple | dict | np.ndarray):
+            value = next(value for value in column if type(value) is kind)
+            msg = f"{value!r} is no label. {LABEL_RULE}"
+            raise ValueError(msg)
+    texts, codes = np.unique([str(v).strip() for v in column], return_inverse=True)
+    known = meaning(texts.tolist())
+    shown = [None if known[text] == -1 else text for text in texts.tolist()]
+    return np.array(shown, dtype=object)[codes]
+
+
+class _Codes:
+    """A growing column: each distinct cell once, and a small integer for each row."""
+
+    def __init__(self) -> None:
+        self.known: defaultdict[str, int] = defaultdict()  # cell -> code
+        self.known.default_factory = self.known.__len__  # by first appearance
+        self.places: list[int] = []  # where each was seen first
+        self._dtype: type[np.unsignedinteger] = np.uint8
+        self._buffer = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._buffer) // np.dtype(self._dtype).itemsize
+
+    def add(self, cells: Iterable[str], places: Sequence[int]) -> None:
+        """Take the texts of some rows."""
+        before = len(self.known)
+        code = self.known.__getitem__
+        codes = np.fromiter(map(code, cells), np.uint32, len(places))
+        if len(self.known) > before:
+            values, first = np.unique(codes, return_index=True)
+            self.places += [places[i] for i in first[values >= before]]
+        self._append(codes)
+
+    def add_array(self, column: np.ndarray, places: Sequence[int]) -> None:
+        """Take the values of some rows; numbers are sorted, not looked up singly."""
+        if column.dtype.kind in "biu":
+            codes, values = encode_column(column, 0)  # code -1 finds the last entry
+            texts = [*map(str, values.tolist()), "-1"]
+        elif column.dtype.kind == "f":
+            values, codes = np.unique(column, return_inverse=True)
+            texts = list(map(str, values.tolist()))
+        else:
+            self.add(("" if v is None else str(v) for v in column.tolist()), places)
+            return
+        for value in np.unique(codes):
+            text = texts[value]
+            if self.known[text] == len(self.places):  # it is new
+                self.places.append(places[int(np.argmax(codes == value))])
+        new_codes = np.array([self.known.get(text, 0) for text in texts], np.uint32)
+        self._append(new_codes[codes])
+
+    def pop(self) -> np.ndarray:
+        """Return the codes of all rows and forget them."""
+        codes, self._buffer = np.frombuffer(self._buffer, self._dtype), bytearray()
+        return codes
+
+    def _append(self, codes: np.ndarray) -> None:
+        needed = np.min_scalar_type(len(self.known)).type
+        if np.dtype(needed).itemsize > np.dtype(self._dtype).itemsize:
+            wider = np.frombuffer(self._buffer, self._dtype).astype(needed)
+            self._dtype, self._buffer = needed, bytearray(wider)
+        self._buffer.extend(codes.astype(self._dtype))
+
+
+def _is_finite(cell: str) -> bool:
+    try:  # float knows fewer blanks than strip
+        return bool(_NUMBER.fullmatch(cell.strip())) and math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _whole(number: str) -> int | None:
+    """Return a number as a label: -1 if negative, None if it can be none."""
+    try:
+        value = int(number)
+    except ValueError:
+        if not float(number).is_integer():
+            return -1 if -math.inf < float(number) < 0 else None
+        value = int(float(number))
+    return max(value, -1) if value <= _LARGEST else None
+
+
+def _why_no_label(text: str) -> str:
+    if _COMMA.fullmatch(text):
+        return f"is no label. {_COMMA_HINT}"
+    if float(text) > _LARGEST and math.isfinite(float(text)):
+        return f"is above 2**63 - 1, the largest integer label. {_ID_HINT}"
+    return f"is no label. {LABEL_RULE}"

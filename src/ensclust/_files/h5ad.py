@@ -1,0 +1,228 @@
+"""AnnData files (h5ad): obs columns as labels, X or obsm as features, labels back."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._files.sources import Source, row_blocks
+from ensclust._support import memory
+from ensclust._support.validation import gibibytes, import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_LARGEST = 2**31  # bytes that X may take when its zeros are written out
+_SHOWN = 20
+
+
+def require_anndata(what: str) -> Any:
+    """Return ``anndata.io``, or raise with the install line."""
+    return import_optional("anndata.io", f"{what} h5ad", "anndata")
+
+
+def open_labels(path: Path) -> Source:
+    """Return the columns of ``obs``; which of them are clusterings, the user says."""
+    with _reading(path) as file:
+        obs = _group(file, "obs")
+        if "column-order" not in obs.attrs:  # before AnnData 0.7
+            msg = f"{path} was written by an old AnnData. Read and write it anew."
+            raise ValueError(msg)
+        names = [obs.attrs["_index"], *obs.attrs["column-order"]]
+        n_rows = len(obs[names[0]])
+
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        with _reading(path) as file:
+            columns = [file["obs"][names[i]] for i in positions]
+            for rows in row_blocks(within or range(n_rows), len(positions)):
+                yield [_rows_of(column, rows) for column in columns]
+
+    shown = ["", *map(str, names[1:])]
+    choice = f"obs columns {_listed(shown[1:])}"
+    return Source(shown, n_rows, blocks, index=0, choice=choice)
+
+
+def _rows_of(column: Any, rows: slice) -> np.ndarray:
+    """Return some rows of a column of obs; categories as values, None if missing."""
+    if hasattr(column, "keys"):
+        if "codes" in column:
+            io = require_anndata("reading")
+            _require(column["categories"])
+            known = [*io.read_elem(column["categories"]), None]  # code -1 finds None
+            return np.array(known, dtype=object)[column["codes"][rows]]
+        values = column["values"]
+        is_text = values.dtype.kind == "O"
+        filled = (values.asstr() if is_text else values)[rows].astype(object)
+        filled[column["mask"][rows]] = None
+        return filled
+    return column.asstr()[rows] if column.dtype.kind == "O" else column[rows]
+
+
+def open_features(path: Path, wanted: Sequence[str]) -> Source:
+    """Return the columns of X, or of what is named in ``wanted`` and lies in obsm."""
+    with _reading(path) as file:
+        ids = np.asarray(_element(file, "obs").index)
+        genes = list(map(str, _element(file, "var").index))
+        embeddings = {
+            name: np.asarray(_element(file, f"obsm/{name}"))
+            for name in file.get("obsm", {})
+            if name in wanted
+        }
+        table = np.column_stack([np.empty((len(ids), 0)), *embeddings.values()])
+        is_wide = getattr(file.get("X"), "dtype", None) == np.float64
+    names, groups = [""], {}
+    for name, values in embeddings.items():
+        width = values.shape[1] if values.ndim == 2 else 1
+        groups[name] = list(range(len(names), len(names) + width))
+        names += [f"{name}{i + 1}" for i in range(width)]
+    first_gene = len(names)
+
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        chosen = [i - first_gene for i in positions if i >= first_gene]
+        width = len(genes) if chosen else len(positions)
+        with _reading(path) as file:
+            shape = len(ids), len(genes)
+            X = _matrix(path, file, shape, len(chosen)) if chosen else None
+            for rows in row_blocks(within or range(len(ids)), width):
+                expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
+                yield [
+                    ids[rows]
+                    if i == 0
+                    else (next(expressed) if i >= first_gene else table[rows, i - 1])
+                    for i in positions
+                ]
+
+    source = Source([*names, *genes], len(ids), blocks, index=0, groups=groups)
+    return replace(source, width=8) if is_wide and not embeddings else source
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """Return what the file holds: sizes, obs columns with kinds, names in obsm."""
+    with _reading(path) as file:
+        obs = _element(file, "obs")
+        n_genes = len(_element(file, "var"))
+        obsm = {name: list(file[f"obsm/{name}"].shape) for name in file.get("obsm", {})
+                if hasattr(file[f"obsm/{name}"], "shape")}  # fmt: skip
+        columns = [
+            {
+                "name": str(name),
+                "kind": str(obs[name].dtype),
+                "n_values": int(obs[name].nunique()),
+                "n_missing": int(obs[name].isna().sum()),
+            }
+            for name in obs.columns
+        ]
+    return {
+        "n_objects": len(obs), "n_genes": n_genes, "obs": columns, "obsm": obsm
+    }  # fmt: skip
+
+
+def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) -> None:
+    """Write a copy of ``source`` whose obs has these columns of labels as well.
+
+    They are categories "0", "1", ... as scanpy writes them; -1 is a missing value. All
+    else is copied as it is, so that memory does not depend on the size of X.
+    """
+    io = require_anndata("writing")
+    h5py = import_optional("h5py", "writing h5ad", "anndata")
+    pandas = import_optional("pandas", "writing h5ad", "anndata")
+    with source.open("rb") as original:
+        shutil.copyfileobj(original, handle)
+    with h5py.File(handle, "r+") as file:
+        obs = io.read_elem(file["obs"])
+        for name, labels in columns.items():
+            if len(labels) != len(obs):
+                msg = f"{source} has {len(obs)} objects, but {len(labels)} labels came."
+                raise ValueError(msg)
+            known = [str(i) for i in range(int(labels.max(initial=-1)) + 1)]
+            obs[name] = pandas.Categorical.from_codes(labels, categories=known)
+        io.write_elem(file, "obs", obs)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Any]:
+    """Open a file; name it in whatever HDF5 and AnnData say about what is damaged."""
+    require_anndata("reading")
+    h5py = import_optional("h5py", "reading h5ad", "anndata")
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except Exception as error:
+        if isinstance(error, MemoryError) or str(path) in str(error):
+            raise
+        msg = f"{path} cannot be read as h5ad: {error}"
+        raise ValueError(msg) from error
+
+
+def _element(file: Any, name: str) -> Any:
+    element = _group(file, name)
+    _require(element)
+    return require_anndata("reading").read_elem(element)
+
+
+def _require(element: Any) -> None:
+    what = f"{element.name.lstrip('/')} of {element.file.filename}"
+    memory.require(_size(element), what, "Name other columns (--columns).")
+
+
+def _size(element: Any) -> int:
+    """Return the bytes that the arrays of an element say they take."""
+    if hasattr(element, "values"):
+        return sum(map(_size, element.values()))
+    if element is None:
+        msg = "an entry cannot be opened."
+        raise ValueError(msg)
+    return math.prod(element.shape or ()) * element.dtype.itemsize
+
+
+def _group(file: Any, name: str) -> Any:
+    if name not in file:
+        msg = f"{file.filename} cannot be read as h5ad: it has no {name}."
+        raise ValueError(msg)
+    return file[name]
+
+
+def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> Any:
+    """Return X as something to take rows of, without reading it."""
+    if "X" not in file:
+        msg = f"{path} has no X. Name an entry of obsm in columns (--columns)."
+        raise ValueError(msg)
+    X = file["X"]
+    is_dense = hasattr(X, "shape")
+    found = tuple(map(int, X.shape if is_dense else X.attrs["shape"]))
+    if found != shape:
+        msg = (
+            f"{path} is damaged: X has shape {found}, but obs and var have {shape[0]} "
+            f"and {shape[1]} rows."
+        )
+        raise ValueError(msg)
+    if is_dense:
+        return X
+    if (needed := 8 * shape[0] * n_columns) > _LARGEST:
+        names = _listed(list(file.get("obsm", {})))
+        msg = (
+            f"{path}: X is sparse; {n_columns} of its columns as dense numbers take "
+            f"{gibibytes(needed)}. Name an entry of obsm ({names}) or some genes in "
+            "columns (--columns)."
+        )
+        raise ValueError(msg)
+    return require_anndata("reading").sparse_dataset(X)
+
+
+def _dense(block: Any) -> np.ndarray:
+    return block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." * (len(names) > _SHOWN))
+    return shown or "none"

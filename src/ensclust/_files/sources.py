@@ -1,0 +1,288 @@
+"""Binary tables (NPY, NPZ, Parquet) as columns that are read in blocks of rows."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensclust._files.archives import read_arrays
+from ensclust._support.validation import import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_CELLS = 2**18  # numbers converted at a time
+_LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a binary file offers, before any of it is read.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the columns.
+    n_rows : int
+        Number of objects.
+    blocks : callable
+        Takes the positions of columns and a range of rows (None: all); yields lists of
+        their next values, block by block.
+    index : int or None
+        The column that names the objects by the format's own convention.
+    groups : dict of str to list of int
+        Names that stand for several columns.
+    choice : str
+        Why columns must be named, if they must: what there is to choose from.
+    pieces : list of int
+        Rows of the pieces that the file is stored in, one after the other; empty where
+        reading may begin anywhere at no cost.
+    width : int
+        Bytes that a feature takes, at least, when it is read.
+    """
+
+    names: list[str]
+    n_rows: int
+    blocks: Callable[..., Iterator[list[np.ndarray]]]
+    index: int | None = None
+    groups: dict[str, list[int]] = field(default_factory=dict)
+    choice: str = ""
+    pieces: list[int] = field(default_factory=list)
+    width: int = 4
+
+
+def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:
+    """Yield slices of a range of rows that hold a bounded number of cells."""
+    step = max(1, _CELLS // max(1, n_columns))
+    for start in rows[::step]:
+        yield slice(start, min(start + step, rows.stop))
+
+
+def choose_columns(
+    path, names, columns, id_column, index, groups=None
+) -> tuple[int | None, list[int]]:
+    """Return the positions of the id column and of the columns to use."""
+    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
+        msg = f"columns={columns!r}; expected a list of names of columns."
+        raise TypeError(msg)
+    id_at = index if id_column is None else _position(path, names, id_column)
+    if columns is None:
+        used = [i for i in range(len(names)) if i not in (id_at, index)]
+    else:
+        known = groups or {}
+        parts = [known.get(name) or [_position(path, names, name)] for name in columns]
+        used = list(chain.from_iterable(parts))
+    if not used:
+        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
+        raise ValueError(msg)
+    return id_at, used
+
+
+def _position(path, names: Sequence[str], name: str) -> int:
+    if names.count(name) == 1:
+        return names.index(name)
+    shown = ", ".join(map(repr, filter(None, names[:20])))
+    shown += ", ..." if len(names) > 20 else ""
+    number = "no column" if name not in names else f"{names.count(name)} columns"
+    msg = f"{path} has {number} {name!r}. Its columns are {shown}."
+    raise ValueError(msg)
+
+
+def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
+    """Return the arrays of an NPY or NPZ file as one table.
+
+    Of several arrays those named in ``wanted`` are used, or else all. A matrix gives
+    the columns X1, X2, ... and can be named as a whole, X; a file of one array gives
+    1, 2, ...
+    """
+    arrays = _load(path)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    named = {name: arrays[name] for name in arrays if name in wanted} or arrays
+    for name, array in named.items():
+        if array.ndim not in (1, 2) or not array.dtype.itemsize:
+            what = f"array {name!r}" if name else "an array"
+            shape = f"shape {array.shape}, {array.dtype}; expected rows and columns"
+            msg = f"{path} holds {what} of {shape}."
+            raise ValueError(msg)
+    lengths = {len(array) for array in named.values()}
+    if len(lengths) != 1:
+        msg = (
+            f"{path} holds arrays of different length: {_in_words(shapes)}. Name those "
+            "that describe the same objects in columns (--columns)."
+        )
+        raise ValueError(msg)
+    if not (n_rows := lengths.pop()):
+        msg = f"{path} holds no objects."
+        raise ValueError(msg)
+    columns: list[tuple[str, int]] = []
+    names: list[str] = []
+    groups: dict[str, list[int]] = {}
+    for name, array in named.items():
+        width = array.shape[1] if array.ndim == 2 else 1
+        groups[name] = list(range(len(names), len(names) + width))
+        columns += [(name, i) for i in range(width)]
+        if len(arrays) > 1 and array.ndim == 1:
+            names.append(name)
+        else:
+            prefix = name if len(arrays) > 1 else ""
+            names += [f"{prefix}{i + 1}" for i in range(width)]
+    index = names.index("object") if "object" in names else None
+    mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
+
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        for rows in row_blocks(within or range(n_rows), len(positions)):
+            # Mapped afresh, so that the pages of earlier blocks are let go.
+            mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
+            chosen = (columns[i] for i in positions)
+            block = [_column(mapped[name], rows, i) for name, i in chosen]
+            for column in block:
+                if column.dtype.kind == "U":
+                    _check_text(path, column)
+            yield block
+
+    width = 4 if any(a.dtype == np.float32 for a in named.values()) else 8
+    choice = _in_words(shapes) * mixed
+    return Source(names, n_rows, blocks, index, groups, choice, width=width)
+
+
+def whole_file(array: np.ndarray) -> Path | None:
+    """Return the NPY file that an array maps from end to end, None if there is none.
+
+    Views are not, and a map that is copied on write may hold what the file does not.
+    """
+    path = Path(getattr(array, "filename", None) or "")
+    is_shared = isinstance(array, np.memmap) and array.mode != "c"
+    if not is_shared or path.suffix.lower() != ".npy" or not path.exists():
+        return None
+    own, root = _load(path)[""], array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    same = array.ctypes.data == root.ctypes.data and all(
+        getattr(array, name) == getattr(own, name)
+        for name in ("offset", "dtype", "shape", "strides")
+    )
+    return path if same else None
+
+
+def _load(path: Path) -> dict[str, np.ndarray]:
+    try:
+        return read_arrays(path)
+    except ValueError as error:
+        msg = f"{path} cannot be read as an array: {error}"
+        raise ValueError(msg) from error
+
+
+def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
+    block = np.asarray(array[rows])
+    return block[:, i] if block.ndim == 2 else block
+
+
+def _check_text(path: Path, column: np.ndarray) -> None:
+    """Raise where codes of letters are none, at which Python gives up."""
+    codes = np.ascontiguousarray(column).view(f"{column.dtype.byteorder}u4")
+    if codes.size and codes.max() > sys.maxunicode:
+        msg = f"{path} holds text with a letter of code {codes.max()}, which is none."
+        raise ValueError(msg)
+
+
+def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(
+        f"{name} ({' x '.join(map(str, shape))})" for name, shape in shapes.items()
+    )
+
+
+def open_parquet(path: Path) -> Source:
+    """Return a Parquet file's columns; a row group is decoded piece by piece."""
+    parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
+    with _reading_parquet(path):
+        file = parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+    name, count = max(Counter(schema.names).items(), key=itemgetter(1), default=("", 0))
+    if count > 1:
+        msg = f"{path} has {count} columns {name!r}. Rename them."
+        raise ValueError(msg)
+    index = [schema.names.index(name) for name in index if name in schema.names]
+    if not index and schema.names[:1] == ["object"]:
+        index = [0]
+
+    def blocks(
+        positions: list[int], within: range | None = None
+    ) -> Iterator[list[np.ndarray]]:
+        names = [schema.names[i] for i in positions]
+        # Rows that are asked for are held anyway: in one go they need no copy.
+        rows = len(within) if within else max(1024, _CELLS // len(names))
+        wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
+        groups, done, stop = _row_groups(pieces, within)
+        with _reading_parquet(path), parquet.ParquetFile(path, **_LEAN) as opened:
+            for batch in opened.iter_batches(rows, groups, **wanted):
+                first, last = max(0, -done), min(batch.num_rows, stop - done)
+                done += batch.num_rows
+                if first < last:
+                    part = batch.slice(first, last - first)
+                    yield [_to_numpy(part.column(name)) for name in names]
+            if done < stop:
+                msg = f"{stop - done} of its {meta.num_rows} rows are missing."
+                raise ValueError(msg)
+
+    file.close()
+    only = index[0] if len(index) == 1 else None
+    meta = file.metadata
+    pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+    if sum(pieces) != meta.num_rows:
+        msg = (
+            f"{path} is damaged: it says that it has {meta.num_rows} rows, and its row "
+            f"groups have {sum(pieces)}. Write it again."
+        )
+        raise ValueError(msg)
+    width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name of float32
+    return Source(
+        list(schema.names), meta.num_rows, blocks, only, pieces=pieces, width=width
+    )
+
+
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
+    """Name the file in what Arrow says about it."""
+    arrow = import_optional("pyarrow", "reading Parquet", "parquet")
+    try:
+        yield
+    except (arrow.ArrowException, ValueError, OSError) as error:
+        msg = f"{path} cannot be read as Parquet: {error}"
+        raise ValueError(msg) from error
+
+
+def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:
+    """Return the row groups that hold some rows, and where those begin and end.
+
+    The places count from the first row wanted, which lies behind ``-begin`` others.
+    """
+    if within is None:
+        return list(range(len(pieces))), 0, sum(pieces)
+    starts = [0, *accumulate(pieces)]
+    groups = [
+        i
+        for i, n in enumerate(pieces)
+        if starts[i] < within.stop and starts[i] + n > within.start
+    ]
+    begin = starts[groups[0]] - within.start if groups else 0
+    return groups, begin, len(within)
+
+
+def _to_numpy(column) -> np.ndarray:
+    """Return one Arrow array; categories as their values, decimals as floats."""
+    if hasattr(column.type, "index_type"):
+        column = column.cast(column.type.value_type)
+    elif str(column.type).startswith("decimal"):
+        column = column.cast("float64")
+    return column.to_numpy(zero_copy_only=False)

@@ -1,0 +1,375 @@
+"""Tables of features or labels from files, labels back to files.
+
+Every format is read in blocks of rows, so that memory stays near the size of the table
+that comes out. Files are written beside their destination and moved there when whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._files import h5ad, sources
+from ensclust._files.cells import Features, Labels
+from ensclust._files.delimited import STDIN, counts_columns, is_header, read_records
+from ensclust._files.sources import choose_columns
+from ensclust._files.writing import labelled_columns, write_rows
+from ensclust._support import memory
+from ensclust._support.progress import tell
+from ensclust._support.validation import check_path, import_optional, warn
+from ensclust._support.whole_files import check_writable, refuse_input, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
+_FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
+_ROWS = 4096  # records converted at a time, fewer where they are long
+_CELLS = 2**18
+_MUCH = "Pass over it in blocks (Blocks(path), --engine blocks), or use fewer columns."
+_INDEX = ("", "object")  # names of a first column that holds ids
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_objects, n_columns)
+        Features as floats, or labels as integers with -1 for "not clustered".
+    columns : tuple of str
+        Names of the columns; "1", "2", ... where the file has none.
+    ids : list or None
+        The cells of the id column, as they are in the file.
+    empty : ndarray of shape (n_objects, n_columns) or None
+        Which labels are -1 because their cells are empty; None if no cell is.
+    """
+
+    values: np.ndarray
+    columns: tuple[str, ...]
+    ids: list | None = None
+    empty: np.ndarray | None = None
+
+    def labels(self, noise: str) -> np.ndarray:
+        """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
+        if noise == "missing" or self.empty is None:
+            return self.values
+        return np.ma.array(self.values, mask=self.empty)
+
+
+def read_features(
+    path: str | os.PathLike,
+    *,
+    columns: Sequence[str] | None = None,
+    id_column: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    r"""Read a table of numbers, one row per object.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, told by its extension; "-" is CSV
+        on standard input. Text is UTF-8, its delimiter one of comma, semicolon, tab
+        and ``|``, or spaces between numbers. Of an h5ad file, X is read.
+    columns : sequence of str, optional
+        Names of the columns to use, in this order; by default all but the ids. In an
+        NPZ file the name of a matrix stands for all its columns; in an h5ad file so
+        does the name of an entry of obsm, such as X_pca, and other names are genes.
+    id_column : str, optional
+        The column that names the objects. By default the first column of a table if it
+        is called "object", as :func:`write_labels` calls it, or has no name, as pandas
+        and R write it; the index of a Parquet or h5ad file.
+    header : bool, optional
+        Whether a text file's first line holds names. By default it does if it has a
+        cell that is no number while the rest of that column is, or else cells that
+        are no numbers and never come again in their column, or if it is 0, 1, ..., as
+        pandas names columns by default (with a warning).
+
+    Returns
+    -------
+    Table
+        With float64 values (or float32, where a binary file holds float32).
+
+    Notes
+    -----
+    Memory is that of the values, the ids and one block of rows. Text takes about 0.5
+    microseconds a cell.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "flowers.csv")
+    ...     _ = path.write_text("name,length,width\nrose,5,2\ntulip,7,3\n")
+    ...     table = read_features(path, id_column="name")
+    >>> table.columns, table.ids
+    (('length', 'width'), ['rose', 'tulip'])
+    >>> table.values
+    array([[5., 2.],
+           [7., 3.]])
+    """
+    table = _read(path, columns, id_column, header, Features)
+    first = table.values[:, 0]
+    if columns is None and table.values.shape[1] > 1 and _counts_objects(first):
+        warn(
+            f"{path}: column {table.columns[0]!r} counts the objects. If it names "
+            "them, pass it as id_column (--id-column)."
+        )
+    return table
+
+
+def read_labels(
+    path: str | os.PathLike,
+    *,
+    columns: Sequence[str] | None = None,
+    id_column: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    r"""Read base clusterings, one row per object and one column per clustering.
+
+    Parameters are those of :func:`read_features`, but of an h5ad file the columns of
+    obs are read, and ``columns`` must say which of them are clusterings.
+
+    Returns
+    -------
+    Table
+        With values of the smallest signed integer type that holds them. A column of
+        whole numbers keeps them; in any other column the distinct texts become 0, 1,
+        ... in sorted order. -1, "not clustered", is an empty cell, a negative number,
+        or one of NA, NaN, None and null.
+
+    Notes
+    -----
+    Memory is that of the values (one byte a label where they are below 128), the ids
+    and one block of rows. Text takes about 0.5 microseconds a cell.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labels.csv")
+    ...     _ = path.write_text("run1,run2\n1,b\n1,NA\n2,a\n2,b\n")
+    ...     read_labels(path).values
+    array([[ 1,  1],
+           [ 1, -1],
+           [ 2,  0],
+           [ 2,  1]], dtype=int8)
+    """
+    table = _read(path, columns, id_column, header, Labels)
+    for name, column in zip(table.columns, table.values.T, strict=True):
+        if _all_distinct(column):
+            warn(
+                f"{path}: column {name!r} gives each of the {len(column)} objects a "
+                "label of its own. If it names the objects, pass it as id_column "
+                "(--id-column)."
+            )
+    return table
+
+
+def check_output(
+    path: str | os.PathLike, *, source: str | os.PathLike | None = None
+) -> None:
+    """Raise now what would stop :func:`write_labels` from writing to ``path`` later."""
+    check_path(path)
+    given, path = os.fspath(path), Path(path)
+    if given == "-":
+        return
+    suffix = _suffix(path)
+    if suffix == ".parquet":
+        import_optional("pyarrow.parquet", "writing Parquet", "parquet")
+    if suffix == ".h5ad":
+        _check_copy(path, source)
+    refuse_input(path, source)
+    check_writable(given)
+
+
+def write_labels(
+    path: str | os.PathLike,
+    labels: np.ndarray,
+    *,
+    names: Sequence[str] = ("cluster",),
+    ids: Sequence | None = None,
+    source: str | os.PathLike | None = None,
+) -> None:
+    """Write labels to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, told by its extension; "-" is CSV
+        on standard output. An NPY file holds the labels only.
+    labels : ndarray of shape (n_objects,) or (n_objects, len(names))
+        One or more labels per object.
+    names : sequence of str
+        Names of the label columns.
+    ids : sequence, optional
+        What the first column, "object", shows; by default 0, 1, ...
+    source : str or path, optional
+        The h5ad file that the objects come from. An h5ad output is a copy of it with
+        the labels as categories in obs; -1 is a missing value there.
+    """
+    check_output(path, source=source)
+    labels = np.asarray(labels)
+    objects, columns = labelled_columns(labels, names, ids)
+    if str(path) == "-":
+        write_rows(sys.stdout, ",", objects, columns)
+        return
+    path = Path(path)
+    suffix = path.suffix.lower()
+    with replacing(path) as handle:
+        if suffix == ".npy":
+            np.save(handle, labels)
+        elif suffix == ".npz":
+            arrays: dict[str, Any] = {"object": np.array(objects), **columns}
+            np.savez_compressed(handle, **arrays)
+        elif suffix == ".parquet":
+            parquet = import_optional("pyarrow.parquet", "writing Parquet", "parquet")
+            pyarrow = import_optional("pyarrow", "writing Parquet", "parquet")
+            parquet.write_table(pyarrow.table({"object": objects, **columns}), handle)
+        elif suffix == ".h5ad":
+            h5ad.write_copy(Path(source or ""), handle, columns)
+        else:
+            text = TextIOWrapper(handle, "utf-8", newline="")
+            write_rows(text, _TEXT[suffix] or ",", objects, columns)
+            text.detach()
+
+
+def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Table:
+    """Read any format; ``kind`` turns cells into numbers."""
+    check_path(path)
+    if header not in (None, True, False):
+        msg = f"header={header!r}; expected True, False or None."
+        raise ValueError(msg)
+    path = STDIN if str(path) == "-" else Path(path)
+    suffix = _suffix(path)
+    if path != STDIN:
+        _check_readable(path)
+    if suffix in _TEXT:
+        return _read_text(path, columns, id_column, header, kind)
+    source = _open(path, suffix, [*(columns or ()), *filter(None, [id_column])], kind)
+    if source.choice and columns is None:
+        msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
+        raise ValueError(msg)
+    if not source.n_rows:
+        msg = f"{path} holds no objects."
+        raise ValueError(msg)
+    index, groups = source.index, source.groups
+    id_at, used = choose_columns(path, source.names, columns, id_column, index, groups)
+    least = source.n_rows * len(used) * (1 if kind is Labels else source.width)
+    memory.require(least, f"the table of {path}", _MUCH)
+    cells = kind(path, [source.names[i] for i in used])
+    ids: list = []
+    done = 0
+    for block in source.blocks([*used, *([] if id_at is None else [id_at])]):
+        cells.add_columns(done, block[: len(used)])
+        ids += [] if id_at is None else block[-1].tolist()
+        done += len(block[0])
+        tell(done, source.n_rows)
+    return _table(cells, None if id_at is None else ids)
+
+
+def _open(path: Path, suffix: str, wanted: Sequence[str], kind) -> sources.Source:
+    if suffix == ".parquet":
+        return sources.open_parquet(path)
+    if suffix == ".h5ad" and kind is Labels:
+        return h5ad.open_labels(path)
+    if suffix == ".h5ad":
+        return h5ad.open_features(path, wanted)
+    return sources.open_numpy(path, wanted)
+
+
+def _read_text(path, columns, id_column, header, kind) -> Table:
+    with closing(read_records(path, _TEXT[path.suffix.lower()])) as records:
+        head = list(islice(records, 1))
+        if not head:
+            msg = f"{path} is empty; expected a table with one row per object."
+            raise ValueError(msg)
+        first = [cell.strip() for cell in head[0][1]]
+        n_rows = min(_ROWS, max(256, _CELLS // len(first)))
+        block = list(islice(chain(head, records), n_rows))
+        rows = [row for _, row in block]
+        has_header = is_header(rows) if header is None else header
+        if header is None and len(rows) > 1 and counts_columns(rows):
+            warn(
+                f"{path}: the first line, 0, 1, ..., is taken for names of columns. If "
+                "it holds data, say header=False (--no-header)."
+            )
+        names = first if has_header else [str(i + 1) for i in range(len(first))]
+        index = 0 if has_header and len(names) > 1 and names[0] in _INDEX else None
+        id_at, used = choose_columns(path, names, columns, id_column, index)
+        cells = kind(path, [names[i] for i in used])
+        ids: list[str] = []
+        if has_header and len(block) == 1:
+            msg = f"{path} has a header line ({', '.join(first[:5])}) but no objects."
+            raise ValueError(msg)
+        block = block[1:] if has_header else block
+        while block:
+            rows = [row for _, row in block]
+            if id_at is not None:
+                ids += [row[id_at].strip() for row in rows]
+            if used != list(range(len(first))):
+                rows = [[row[i] for i in used] for row in rows]
+            cells.add_rows([line for line, _ in block], rows)
+            block = list(islice(records, n_rows))
+    return _table(cells, None if id_at is None else ids)
+
+
+def _table(cells: Features | Labels, ids: list | None) -> Table:
+    values = cells.values()
+    return Table(values, tuple(cells.names), ids, getattr(cells, "empty", None))
+
+
+def _all_distinct(column: np.ndarray) -> bool:
+    head = column[:1000]
+    if len(column) < 3 or column.min() < 0 or len(np.unique(head)) < len(head):
+        return False
+    return len(np.unique(column)) == len(column)
+
+
+def _counts_objects(column: np.ndarray) -> bool:
+    """Whether a column of features is a number of the row: 0, 1, ... or 1, 2, ..."""
+    if len(column) < 10 or column[0] not in (0, 1):
+        return False
+    return bool((column == np.arange(len(column)) + column[0]).all())
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix and suffix not in _FORMATS:
+        msg = f"{path} ends in {suffix!r}. Use one of {', '.join(_FORMATS)}."
+        raise ValueError(msg)
+    return suffix
+
+
+def _check_readable(path: Path) -> None:
+    if not path.exists():
+        msg = f"{path} does not exist."
+        raise FileNotFoundError(msg)
+    if path.is_dir():
+        msg = (
+            f"{path} is a directory; expected a file. With --engine dask, cluster and "
+            "consensus read directories of Parquet files and Zarr arrays."
+        )
+        raise IsADirectoryError(msg)
+    if not os.access(path, os.R_OK):
+        msg = f"{path} cannot be read: permission denied."
+        raise PermissionError(msg)
+
+
+def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
+    """Check that an h5ad output has an h5ad input to be a copy of."""
+    h5ad.require_anndata("writing")
+    if source is None or Path(source).suffix.lower() != ".h5ad":
+        came = "there is none" if source is None else f"the input is {source}"
+        msg = f"{path} would be a copy of an h5ad input, but {came}. Write a CSV file."
+        raise ValueError(msg)

@@ -1,0 +1,54 @@
+"""Zarr arrays on disk: opened only if reading them runs no code of theirs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ensclust._support import memory
+from ensclust._support.validation import import_optional
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_METADATA = ("zarr.json", ".zarray")
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a directory holds a Zarr array."""
+    return path.is_dir() and any((path / name).exists() for name in _METADATA)
+
+
+def open_array(path: Path) -> Any:
+    """Return a Zarr array, which is read chunk by chunk.
+
+    One that is compressed with pickle is refused, whether or not zarr would read it,
+    and so is one of which the chunks beside each other do not fit into memory.
+    """
+    zarr = import_optional("zarr", "reading Zarr", "zarr")
+    try:
+        metadata = [(path / n).read_text() for n in _METADATA if (path / n).exists()]
+        if any(_names_pickle(json.loads(text)) for text in metadata):
+            msg = "it holds pickled Python objects, which are never loaded."
+            raise ValueError(msg)
+        array = zarr.open_array(path, mode="r")
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        msg = f"{path} cannot be read as a Zarr array: {error}"
+        raise ValueError(msg) from error
+    if len(array.shape) == 2:
+        rows = min(array.shape[0], array.chunks[0])
+        needed = rows * array.shape[1] * array.dtype.itemsize
+        what = f"reading {rows:,} rows of {path}, one chunk,"
+        memory.require(needed, what, "Store it in smaller chunks.")
+    return array
+
+
+def _names_pickle(value: Any) -> bool:
+    """Whether any codec in the metadata is pickle."""
+    if isinstance(value, list):
+        return any(map(_names_pickle, value))
+    if not isinstance(value, dict):
+        return False
+    names = (str(value.get(key, "")) for key in ("id", "name"))
+    inner = (part for key, part in value.items() if key != "attributes")
+    return any(n.endswith("pickle") for n in names) or any(map(_names_pickle, inner))

@@ -1,0 +1,1 @@
+"""Generation: base clusterings from features, in memory and in blocks."""

@@ -1,0 +1,78 @@
+"""consensus(): labels in, labels out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._methods import make
+from ensclust._stream.blocks import is_stream
+
+
+def consensus(
+    labels: Any,
+    n_clusters: Any,
+    method: str = "ecpcs-mc",
+    *,
+    noise: str = "missing",
+    random_state=None,
+    checkpoint: Any = None,
+    **params,
+) -> Any:
+    """Combine many clusterings of the same objects into one.
+
+    Parameters
+    ----------
+    labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
+        The base clusterings, (n_objects, n_clusterings), one column each; negative or
+        NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
+        A Dask array, or :class:`ensclust.Blocks`, is never in memory as a whole.
+    n_clusters : int, "auto" or list of them
+        Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
+        suggests. For a list, all are cut from one preparation.
+    method : str, default="ecpcs-mc"
+        One of :func:`ensclust.methods`, or "best": several methods, of which the one
+        that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
+    noise : "missing" or "own-cluster", default="missing"
+        With "own-cluster" negative labels, the noise of a clustering, are one more
+        cluster of it; NaN and None stay missing.
+    random_state : int, RandomState instance or None
+        Decides random choices, such as ties in a vote.
+    checkpoint : path or None
+        Where an interrupted run goes on: the directory of a stream's counts, or the
+        file of a tree's merges (see :class:`ensclust.ECPCSHC`).
+    **params
+        Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
+        the base clusterings.
+
+    Returns
+    -------
+    ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
+        Cluster numbers 0, 1, ... by first appearance. For a Dask array a lazy Dask
+        array, for Blocks a :class:`ensclust.LabelStream`.
+
+    Examples
+    --------
+    >>> import ensclust
+    >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    >>> ensclust.consensus(labels, 2, random_state=0)
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+    several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
+    ks = list(n_clusters) if several else [n_clusters]
+    if not ks:
+        msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
+        raise ValueError(msg)
+    own = {"base": "precomputed", "noise": noise, "random_state": random_state}
+    if is_stream(labels):
+        from ensclust._stream import distributed  # noqa: PLC0415  needs no Dask, but is rare
+
+        model = make(method, own, **params)
+        return distributed.consensus(labels, ks, model, checkpoint, several=several)
+    if checkpoint is not None:
+        params["checkpoint"] = checkpoint
+    model = make(method, own, **params)
+    columns = model._fit_all(Ensemble(labels, noise=noise), ks)
+    return np.column_stack(columns) if several else columns[0]

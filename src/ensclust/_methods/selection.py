@@ -1,0 +1,341 @@
+"""How many clusters: all k from one preparation, judged by several criteria."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._ensemble.agreement import mean_nmi
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._methods.base import fewer_clusters_are_fine
+from ensclust._quality import criteria as criteria_
+from ensclust._quality.criteria import CRITERIA, suggest
+from ensclust._support import notebook
+from ensclust._support.validation import (
+    check_choices,
+    check_n_clusters,
+    check_random_state,
+    import_optional,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ensclust._methods.base import BaseConsensus
+
+# What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
+DEFAULT_CRITERION = "anmi"
+_LARGEST = 50  # most clusters tried unless a range is given
+_OF_ALL_K = ("lifetime", "eigengap")  # the others judge one clustering at a time
+
+
+@dataclass(frozen=True, repr=False)
+class KSelection:
+    """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
+
+    Attributes
+    ----------
+    method : str
+        The consensus method that made the clusters.
+    ks : tuple of int
+        The numbers of clusters tried, ascending.
+    scores : dict of str to tuple of float
+        Value of every criterion for each k; NaN where it is not defined.
+    suggested : dict of str to int
+        The number of clusters each criterion suggests; one that is defined nowhere
+        is left out.
+    n_judged : int
+        Number of objects that were judged: all, or a sample.
+    """
+
+    method: str
+    ks: tuple[int, ...]
+    scores: dict[str, tuple[float, ...]]
+    suggested: dict[str, int]
+    n_judged: int
+
+    @property
+    def best_k(self) -> int:
+        """The suggestion of the decisive criterion; the smallest k if there is none."""
+        return self.suggested.get(self.decisive, self.ks[0])
+
+    @property
+    def decisive(self) -> str:
+        """The criterion that ``best_k`` follows: the default, or the first with one."""
+        if DEFAULT_CRITERION in self.suggested:
+            return DEFAULT_CRITERION
+        return next(iter(self.suggested), "")
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One dict per k: "k", every criterion, and "delta_area" beside "cdf_area".
+
+        The delta area is Monti's: the area's growth from the k before, relative to it
+        (for the first k the area itself).
+        """
+        columns: dict[str, Sequence] = {"k": self.ks}
+        for name, values in self.scores.items():
+            columns[name] = values
+            if name == "cdf_area":
+                columns["delta_area"] = _relative_growth(values)
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def to_pandas(self):
+        """Return the table as a pandas DataFrame, indexed by k."""
+        pandas = import_optional("pandas", "KSelection.to_pandas", "pandas")
+        return pandas.DataFrame(self.table).set_index("k")
+
+    def plot(self, axes=None):
+        """Draw each criterion over k with matplotlib and return the axes.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, sequence of them or None
+            One per criterion, or one that they share; None makes a figure. A dot marks
+            the suggested k.
+
+        See Also
+        --------
+        ensclust.SelectKDisplay : The same, for estimators and ensembles as well.
+        """
+        from ensclust._view.plotting import SelectKDisplay  # noqa: PLC0415  drawing is above
+
+        return SelectKDisplay.from_selection(self, ax=axes).axes_
+
+    def __str__(self) -> str:
+        """Return the table for people; a star marks what a criterion suggests."""
+        rows = self.table
+        width = {name: max(len(name), 7) + 2 for name in rows[0]}
+        lines = ["".join(f"{name:>{size}} " for name, size in width.items())]
+        for row in rows:
+            line = f"{row['k']:>{width['k']}} "
+            for name in list(width)[1:]:
+                mark = "*" if self.suggested.get(name) == row["k"] else " "
+                value = "-" if np.isnan(row[name]) else f"{row[name]:.4f}"
+                line += f"{value:>{width[name]}}{mark}"
+            lines.append(line)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.scores)
+        tried = f"k from {self.ks[0]} to {self.ks[-1]}"
+        lines = [f"KSelection: {self.method}, {tried}, {self.n_judged:,} objects"]
+        for name in self.scores:
+            k = self.suggested.get(name)
+            mark = "  <- best_k" if name == self.decisive else ""
+            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+            lines.append(f"  {name:<{width}}  {k or '-':>3}  {rule}{mark}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, values in self.scores.items():
+            k = self.suggested.get(name, np.nan)
+            value = values[self.ks.index(k)] if name in self.suggested else np.nan
+            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+            rows.append((name, k, value, rule))
+        return notebook.table(
+            f"KSelection: {self.method}, k from {self.ks[0]} to {self.ks[-1]}, "
+            f"{self.n_judged:,} objects",
+            ("criterion", "k", "value", "rule"),
+            rows,
+            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
+        )
+
+
+def select_k(
+    ensemble: Any,
+    k_range: Iterable[int] | None = None,
+    method: str = "ecpcs-hc",
+    *,
+    criteria: Sequence[str] | None = None,
+    n_sample: int | None = 5000,
+    random_state=None,
+    **params,
+) -> KSelection:
+    """Judge many numbers of clusters, from one preparation of a consensus method.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, array-like or DataFrame of shape (n_objects, n_clusterings)
+        The base clusterings.
+    k_range : iterable of int or None, default=None
+        Numbers of clusters to try. None is 2 to the square root of the number of
+        objects, at most 50.
+    method : str, default="ecpcs-hc"
+        One of :func:`ensclust.methods`. A tree gives all k at once; other methods
+        work once per k.
+    criteria : sequence of str or None, default=None
+        Any of "anmi", "cdf_area", "pac", "silhouette", "lifetime" and "eigengap";
+        None is all. "lifetime" is undefined for methods without a dendrogram.
+    n_sample : int or None, default=5000
+        From more objects than this, so many are drawn by ``random_state`` and all is
+        judged on them; None takes all.
+    random_state : int, RandomState instance or None
+        Decides random choices of the method, and the sample.
+    **params
+        Parameters of the method's estimator, such as ``steps=20``.
+
+    Returns
+    -------
+    KSelection
+        With ``best_k``, ``suggested``, ``table``, ``to_pandas()`` and ``plot()``.
+
+    Notes
+    -----
+    - "anmi": mean NMI of the consensus with the base clusterings; knee.
+    - "cdf_area": area under Monti's consensus CDF; knee. The ensemble is given, not run
+      anew for each k, so the consensus matrix for k is made of the base clusterings
+      reduced to k clusters: every base cluster takes the consensus label of most of its
+      objects. "delta_area" in the table is the relative growth of the area.
+    - "pac": share of pairs with consensus in (0.1, 0.9]; smallest.
+    - "silhouette": mean silhouette, distance 1 - co-association; knee.
+    - "lifetime": gap of the dendrogram's heights over which k clusters last; largest.
+    - "eigengap": gap after the k-th eigenvalue of the Jaccard graph of the base
+      clusters, as normalised cut sees it; largest. Does not depend on the method.
+
+    Three of them grow while the consensus is coarser than its inputs, whatever the
+    data, hence the knee, see ``_quality.criteria.suggest``; the largest k of the
+    range is never one. With n objects judged, F of them distinct, per k: time n M for
+    "anmi", F M k for "silhouette", R^2 M / 2 for "cdf_area" and "pac" together, where
+    R <= F is the number of distinct rows of reduced labels. "eigengap" takes
+    n M^2 / 2 + Nc^3 once. Nothing of size n x n exists but what the method needs
+    (``max_memory`` of the trees).
+
+    References
+    ----------
+    S. Monti, P. Tamayo, J. Mesirov, T. Golub. Consensus Clustering: A Resampling-Based
+    Method for Class Discovery. Machine Learning, 2003. doi:10.1023/A:1023949509487
+
+    Y. Senbabaoglu, G. Michailidis, J. Z. Li. Critical Limitations of Consensus
+    Clustering in Class Discovery. Scientific Reports, 2014. doi:10.1038/srep06207
+
+    Examples
+    --------
+    >>> import ensclust
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(300, centers=4, cluster_std=0.5, random_state=1)
+    >>> found = ensclust.select_k(ensclust.generate(X, random_state=0), range(2, 11))
+    >>> found.best_k
+    4
+    """
+    from ensclust._methods import make  # noqa: PLC0415  the table imports base
+
+    _check_sample(n_sample)
+    names = _check_criteria(criteria)
+    rng = check_random_state(random_state)
+    whole = Ensemble(ensemble)
+    sample = _sampled(whole, n_sample, rng)
+    ks = (
+        default_range(whole, sample)
+        if k_range is None
+        else _check_range(k_range, sample.n_objects)
+    )
+    seed = rng.randint(2**31 - 1)
+    model = make(method, {"base": "precomputed"}, random_state=seed, **params)
+    scores = _scores(model, sample, ks, names)
+    suggested = {name: suggest(name, ks, values) for name, values in scores.items()}
+    return KSelection(
+        method,
+        tuple(ks),
+        {name: tuple(values.tolist()) for name, values in scores.items()},
+        {name: k for name, k in suggested.items() if k is not None},
+        sample.n_objects,
+    )
+
+
+def default_range(whole: Ensemble, sample: Ensemble) -> list[int]:
+    """Return 2 to the square root of N, at most 50 and the sample's distinct rows."""
+    n_distinct = len(sample.fragments().counts)
+    highest = min(isqrt(whole.n_objects), n_distinct, _LARGEST)
+    return list(range(2, highest + 1)) or [1]
+
+
+def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
+    """Return the objects that are judged, with the base clusters that they are in."""
+    rows = np.flatnonzero(~ensemble.absent())
+    if not len(rows):
+        msg = f"none of the {ensemble.n_objects} objects is in any base clustering."
+        raise ValueError(msg)
+    if n_sample is not None and len(rows) > n_sample:
+        rows = np.sort(rng.choice(rows, n_sample, replace=False))
+    elif len(rows) == ensemble.n_objects:
+        return ensemble
+    return Ensemble(ensemble.take(rows).labels)
+
+
+def _scores(
+    model: BaseConsensus, ensemble: Ensemble, ks: list[int], names: list[str]
+) -> dict[str, np.ndarray]:
+    """Return the value of each criterion for each k."""
+    scores = {name: np.full(len(ks), np.nan) for name in names}
+    of_labels = [name for name in names if name not in _OF_ALL_K]
+    if of_labels or "lifetime" in names:
+        with fewer_clusters_are_fine():
+            cuts = model._fit_all(ensemble, ks)
+        for i, (k, labels) in enumerate(zip(ks, cuts, strict=True)):
+            if int(labels.max()) + 1 == k:  # else the method cannot form so many
+                values = _judged(ensemble, labels, of_labels, model.n_jobs)
+                for name in of_labels:
+                    scores[name][i] = values[name]
+    if "lifetime" in names and hasattr(model, "dendrogram_"):
+        scores["lifetime"] = criteria_.lifetimes(model.dendrogram_, ks)
+    if "eigengap" in names:
+        scores["eigengap"] = criteria_.eigengaps(ensemble, ks, n_jobs=model.n_jobs)
+    return scores
+
+
+def _judged(ensemble, labels, names, n_jobs) -> dict[str, float]:
+    """Return the criteria of one clustering."""
+    values: dict[str, float] = {}
+    if "cdf_area" in names or "pac" in names:
+        pairs = criteria_.consensus_pairs(ensemble, labels, n_jobs=n_jobs)
+        values |= {"cdf_area": criteria_.cdf_area(pairs), "pac": criteria_.pac(pairs)}
+    if "anmi" in names:
+        values["anmi"] = mean_nmi(ensemble, labels)
+    if "silhouette" in names:
+        values["silhouette"] = criteria_.silhouette(ensemble, labels)
+    return values
+
+
+def _relative_growth(area: Sequence[float]) -> list[float]:
+    values = np.array(area)
+    before = np.append(1.0, values[:-1])
+    growth = np.append(values[:1], np.diff(values))
+    return (growth / np.where(before > 0, before, np.nan)).tolist()
+
+
+def _check_criteria(names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return list(CRITERIA)
+    some = [names] if isinstance(names, str) else names
+    return check_choices(some, "criteria", tuple(CRITERIA))
+
+
+def _check_range(k_range: Any, n_objects: int) -> list[int]:
+    if isinstance(k_range, str) or not hasattr(k_range, "__iter__"):
+        msg = (
+            f"k_range={k_range!r} is no list of numbers of clusters. Use, for "
+            "instance, range(2, 11), or None."
+        )
+        raise TypeError(msg)
+    ks = sorted({check_n_clusters(k, n_objects) for k in k_range})
+    if not ks:
+        msg = f"k_range={k_range!r} is empty. Use, for instance, range(2, 11)."
+        raise ValueError(msg)
+    return ks
+
+
+def _check_sample(n_sample: Any) -> None:
+    if n_sample is None or (isinstance(n_sample, Integral) and int(n_sample) >= 2):
+        return
+    msg = (
+        f"n_sample={n_sample!r}; expected an integer of at least 2, or None for all "
+        "objects."
+    )
+    raise ValueError(msg)

@@ -1,0 +1,1 @@
+"""Quality: how sure a result is, and which of several is best."""

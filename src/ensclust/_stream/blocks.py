@@ -1,0 +1,389 @@
+"""Blocks: a table as a stream of row blocks, each of which can be read by itself."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensclust._ensemble.label_table import label_columns
+from ensclust._files import block_files, sources, zarr_arrays
+from ensclust._files.block_files import KINDS
+from ensclust._support.validation import check_choice, check_integer, import_optional
+
+CELLS = 2**23  # cells per block: 64 MB of int64
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    name : str
+        Where they come from, for messages.
+    load : callable, or delayed value
+        Returns their columns; what it is can be sent to another process.
+    n_rows : int or None
+        How many there are, if that is known.
+    """
+
+    name: str
+    load: Any
+    n_rows: int | None = None
+
+
+class Blocks:
+    """A table of N rows that is never in memory as a whole.
+
+    Parameters
+    ----------
+    source : path, array, list of arrays, callable or Blocks
+        An .npy, .parquet or .h5ad file; a directory of Parquet files, taken in the
+        order of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory
+        mapped or not); a list of arrays; or a function without arguments that returns
+        an iterator of arrays. Every pass calls it again, so a bare generator, which
+        would be empty at the second pass, is refused.
+    rows : int or None, default=None
+        Rows per block, where the source leaves a choice; None is as many as hold 2^23
+        cells, in whole row groups or chunks. Never changes a result.
+    columns : sequence of str or None
+        Names of the columns of a file to use, as in :func:`ensclust.io.read_labels`;
+        an h5ad file needs them.
+    id_column : str or None
+        The column of a file that names the objects, which is left out.
+    content : "labels" or "features", default="labels"
+        What a file holds.
+    engine : "blocks" or "dask", default="blocks"
+        Who passes over the blocks: this process, one after the other, or Dask, with
+        the scheduler that is active; blocks of a Dask array always take Dask.
+
+    Attributes
+    ----------
+    engine : str
+        As above.
+    holds_cells : bool
+        Whether texts are cells of a file, where "NA" means "not clustered" and "7" is a
+        number, and not labels as they stand.
+    identity : str
+        Tells this source from others between runs; empty if nothing does.
+    path : Path or None
+        The file or directory that is read, if it is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.array([[0, 1], [0, 0], [1, 0], [1, 1]])
+    >>> Blocks(labels, rows=3)
+    Blocks(blocks=2, engine='blocks')
+    >>> [block.name for block in Blocks(labels, rows=3)]
+    ['rows 1 to 3', 'rows 4 to 4']
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        rows: int | None = None,
+        columns: Sequence[str] | None = None,
+        id_column: str | None = None,
+        content: str = "labels",
+        engine: str = "blocks",
+    ):
+        self.engine = check_choice(engine, "engine", ("blocks", "dask"))
+        check_choice(content, "content", ("labels", "features"))
+        _check_use(source, rows=rows, columns=columns, id_column=id_column)
+        self.holds_cells = False
+        self.identity = ""
+        self.path: Path | None = None
+        self._list: list[Block] = []
+        self._stamps: list[tuple[str, int, int]] = []
+        self._last: list = [None]  # what the function returned, for all copies
+        self._function: Callable | None = None
+        if isinstance(source, Blocks):
+            self.__dict__.update(source.__dict__)
+            self.engine = "dask" if engine == "dask" else source.engine
+        elif isinstance(source, str | os.PathLike):
+            self._open(Path(source), rows, columns, id_column, content)
+        elif is_dask_array(source):
+            self._take_dask(source)
+        elif isinstance(source, Generator):
+            msg = (
+                "labels is a generator, which can be passed over only once. Pass the "
+                "function that makes it: consensus(make_blocks, ...), not "
+                "consensus(make_blocks(), ...)."
+            )
+            raise TypeError(msg)
+        elif callable(source):
+            self._function = _without_arguments(source)
+        elif hasattr(source, "shape"):
+            self._take_array(source, rows)
+        elif isinstance(source, list | tuple):
+            self._list = _number(source)
+        else:
+            msg = f"{type(source).__name__} is no stream of blocks. Give {KINDS}."
+            raise TypeError(msg)
+        if self._function is not None and self.engine == "dask":
+            msg = (
+                'engine="dask" needs blocks that can be read in any order, which a '
+                "function does not give. Pass files, or a Dask array."
+            )
+            raise ValueError(msg)
+
+    def __repr__(self) -> str:
+        n = "unknown" if self._function else len(self._list)
+        of = f"{str(self.path)!r}, " if self.path else ""
+        return f"Blocks({of}blocks={n}, engine={self.engine!r})"
+
+    def __iter__(self) -> Iterator[Block]:
+        if self._function is None:
+            return iter(self._list)
+        arrays = self._function()
+        if hasattr(arrays, "__next__") and arrays is self._last[0]:
+            msg = (
+                f"{self._function!r} returned the same iterator twice, which can be "
+                "passed over only once. Let it make a new one each time."
+            )
+            raise TypeError(msg)
+        self._last[0] = arrays
+        return _from_function(self._function, arrays)
+
+    def __len__(self) -> int:
+        """Return the number of blocks, 0 if it is not known."""
+        return len(self._list)
+
+    def check_unchanged(self) -> None:
+        """Raise if a file is another than when it was opened."""
+        for name, *stamp in self._stamps:
+            path = Path(name)
+            if not path.exists() or list(block_files.stamp(path)) != stamp:
+                msg = (
+                    f"{name} has changed since it was opened: what is known of it no "
+                    "longer holds. Open it again."
+                )
+                raise ValueError(msg)
+
+    def map(self, function: Callable) -> Blocks:
+        """Return the stream of ``function(columns)``, labels that are made from it.
+
+        ``function`` takes and returns lists of columns, and can be sent elsewhere.
+        """
+        other = copy(self)
+        other.holds_cells, other.identity = False, ""
+        if self._function is not None:
+            other._function = partial(_each, function, self._function)
+        other._list = [
+            replace(block, load=_then(function, block.load)) for block in self._list
+        ]
+        return other
+
+    def to_dask(self, n_columns: int) -> Any:
+        """Return integer labels as a lazy Dask array, chunks of unknown size if so."""
+        array = import_optional("dask.array", "the dask engine", "dask")
+        delayed = import_optional("dask", "the dask engine", "dask").delayed
+        parts = [(delayed(_stack)(block.load), block.n_rows) for block in self]
+        return array.concatenate(
+            [
+                array.from_delayed(part, (nan if n is None else n, n_columns), int)
+                for part, n in parts
+            ],
+            allow_unknown_chunksizes=True,
+        )
+
+    def _open(self, path, rows, columns, id_column, content) -> None:
+        if zarr_arrays.is_zarr(path):
+            self._take_array(zarr_arrays.open_array(path), rows, f"{path}, ")
+            files = sorted(file for file in path.rglob("*") if file.is_file())
+        else:
+            files = block_files.find(path)
+            self.holds_cells = content == "labels"
+            names = None
+            for file in files:
+                source = block_files.open_source(file, columns, content)
+                used = block_files.choose(file, source, columns, id_column)
+                own = [source.names[i] for i in used]
+                names = names or own
+                if sorted(own) != sorted(names):
+                    raise block_files.other_columns(file, own, files[0], names)
+                if own != names:
+                    used = [source.names.index(name) for name in names]
+                step = _step(rows, len(used), 1)
+                for a, b in pairwise(block_files.edges(source, step)):
+                    load = partial(block_files.load, file, columns, content, used, a, b)
+                    self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
+        self.path = path
+        self._stamps = [(str(file), *block_files.stamp(file)) for file in files]
+        rows_of = [block.n_rows for block in self._list]
+        self.identity = repr((self._stamps, rows_of, columns, id_column))
+
+    def _take_dask(self, array) -> None:
+        if array.ndim != 2 or not array.shape[1]:
+            msg = (
+                f"labels is a Dask array of shape {array.shape}; expected two "
+                "dimensions, rows for objects and columns."
+            )
+            raise ValueError(msg)
+        whole = array.rechunk({1: -1})
+        starts = [0, *accumulate(whole.chunks[0])]
+        self._list = [
+            Block(_place(i, a, b), part, None if isnan(b) else int(b - a))
+            for i, (part, (a, b)) in enumerate(
+                zip(whole.to_delayed().ravel(), pairwise(starts), strict=True)
+            )
+        ]
+        self.engine = "dask"
+
+    def _take_array(self, array: Any, rows: int | None, prefix: str = "") -> None:
+        if len(array.shape) != 2 or 0 in array.shape:
+            msg = (
+                f"an array of shape {array.shape} came; expected rows for objects and "
+                "columns, at least one of each."
+            )
+            raise ValueError(msg)
+        file = sources.whole_file(array)
+        if file is not None:
+            return self._open(file, rows, None, None, "")  # quicker to send
+        mapped = getattr(array, "filename", None)
+        self.path = Path(mapped) if mapped else None
+        pieces = getattr(array, "chunks", None)
+        step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
+        edges = [*range(0, array.shape[0], step), array.shape[0]]
+        self._list = [
+            Block(f"{prefix}{_rows(a, b)}", _slice_of(array, a, b), b - a)
+            for a, b in pairwise(edges)
+        ]
+        return None
+
+
+def is_dask_array(value: Any) -> bool:
+    """Whether something is a Dask array, without importing Dask."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def is_stream(value: Any) -> bool:
+    """Whether something is, or must be taken as, a stream of blocks."""
+    return (
+        isinstance(value, Blocks | Generator)
+        or is_dask_array(value)
+        or (callable(value) and not hasattr(value, "shape"))
+        or type(value).__module__.split(".")[0] == "zarr"
+    )
+
+
+def columns_of(value: Any) -> list[np.ndarray]:
+    """Return the columns of one block, each contiguous in memory."""
+    is_plain = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
+    if is_plain and value.ndim == 2 and 0 not in value.shape:
+        return list(np.ascontiguousarray(value.T))
+    return label_columns(value)
+
+
+def _then(function: Callable, load: Any) -> Any:
+    if not hasattr(load, "dask"):
+        return partial(_apply, function, load)
+    delayed = import_optional("dask", "the dask engine", "dask").delayed
+    return delayed(_apply)(function, load)
+
+
+def _apply(function: Callable, load: Any) -> list[np.ndarray]:
+    return function(load() if callable(load) else columns_of(load))
+
+
+def _stack(load: Any) -> np.ndarray:
+    return np.column_stack(load() if callable(load) else load).astype(int, copy=False)
+
+
+def _each(function: Callable, source: Callable) -> Iterator[np.ndarray]:
+    for array in source():
+        yield np.column_stack(function(columns_of(array)))
+
+
+def _number(arrays: Sequence) -> list[Block]:
+    if not arrays:
+        msg = f"an empty list came. Give {KINDS}."
+        raise ValueError(msg)
+    return [
+        Block(f"block {i + 1}", partial(columns_of, array))
+        for i, array in enumerate(arrays)
+    ]
+
+
+def _check_use(source: Any, **given: Any) -> None:
+    """Raise for what is said of a source too late, or is for files only."""
+    if isinstance(source, str | os.PathLike):
+        return
+    for name, value in given.items():
+        if value is not None and isinstance(source, Blocks):
+            msg = (
+                f"{name}={value!r} is too late for Blocks. Say it where these are made."
+            )
+            raise ValueError(msg)
+        if value is not None and name != "rows":
+            msg = f"{name}={value!r} is for files; {type(source).__name__} came."
+            raise ValueError(msg)
+
+
+def _without_arguments(function: Callable) -> Callable:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        msg = f"{function!r} needs arguments ({error}). Give {KINDS}."
+        raise TypeError(msg) from error
+    except ValueError:  # some that are written in C do not say
+        pass
+    return function
+
+
+def _from_function(function: Callable, arrays: Any) -> Iterator[Block]:
+    """Yield the blocks that a function returned; one that fails is named."""
+    if not hasattr(arrays, "__iter__"):
+        msg = f"{function!r} returned {type(arrays).__name__}. Give {KINDS}."
+        raise TypeError(msg)
+    i, left = 0, iter(arrays)
+    while True:
+        try:
+            array = next(left)
+        except StopIteration:
+            return
+        except Exception as error:
+            msg = f"block {i + 1}: {type(error).__name__}: {error}"
+            raise ValueError(msg) from error
+        i += 1
+        yield Block(f"block {i}", partial(columns_of, array))
+
+
+def _step(rows: int | None, n_columns: int, piece: int) -> int:
+    """Return the rows of a block, whole pieces unless the user says how many."""
+    if rows is None:
+        return max(1, CELLS // n_columns // piece) * piece
+    return check_integer(rows, "rows")
+
+
+def _slice_of(array: Any, a: int, b: int) -> Callable:
+    """Return what reads some rows; of an array in memory only those are sent."""
+    if isinstance(array, np.ndarray):
+        return partial(columns_of, array[a:b])
+    return partial(_slice, array, a, b)
+
+
+def _slice(array: Any, a: int, b: int) -> list[np.ndarray]:
+    return columns_of(np.asarray(array[a:b]))
+
+
+def _rows(a: int, b: int) -> str:
+    return f"rows {a + 1} to {b}"
+
+
+def _place(i: int, a: float, b: float) -> str:
+    if isnan(b):  # chunks of a Dask array may be of unknown size
+        return f"block {i + 1}"
+    return f"block {i + 1}, {_rows(int(a), int(b))}"

@@ -1,0 +1,1 @@
+"""Support: threads, memory limits, progress, validation, encoding of one column."""

@@ -1,0 +1,120 @@
+"""Files that are replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ensclust._support.validation import check_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def is_device(path: Path) -> bool:
+    """Whether ``path`` is a pipe or device: written to, never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+class NotWrittenError(OSError):
+    """A file could not be written; the message names it."""
+
+
+@contextmanager
+def writing(path: str | os.PathLike) -> Iterator[None]:
+    """Name the file in what the system says about writing it."""
+    try:
+        yield
+    except (BrokenPipeError, NotWrittenError):
+        raise
+    except OSError as error:
+        msg = f"{path} could not be written: {error.strerror or error}."
+        raise NotWrittenError(msg) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of ``path`` when all is written."""
+    if is_device(path):
+        with writing(path), path.open("wb") as handle:
+            yield handle
+        return
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with writing(path):
+            with part.open("x+b") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def reserve(path: Path) -> None:
+    """Take the space of a file of holes, so that a full disk is an error now.
+
+    Later, at a write through a memory map, it would end the process.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def check_writable(path: str | os.PathLike) -> None:
+    """Raise now what would stop a file from being written to ``path`` later."""
+    check_path(path)
+    given, path = os.fspath(path), Path(path)
+    if given.endswith(os.sep) or path.is_dir():
+        msg = f"{given} is a directory; the output must be a file."
+        raise IsADirectoryError(msg)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        msg = f"{path} cannot be written: there is no directory {path.parent}."
+        raise FileNotFoundError(msg)
+    for place in [path] if is_device(path) else [folder, path]:
+        if place.exists() and not os.access(place, os.W_OK):
+            msg = f"{path} cannot be written: no permission to write to {place}."
+            raise PermissionError(msg)
+
+
+def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
+    """Raise where an output would replace what is read, or be read as part of it."""
+    if source is None or not Path(source).exists():
+        return
+    if path.exists() and path.samefile(source) and not is_device(path):
+        msg = f"{path} is the input. Name another file for the output."
+        raise ValueError(msg)
+    if Path(source).is_dir() and Path(source).resolve() in path.resolve().parents:
+        msg = f"{path} is inside the input, {source}. Name a file elsewhere."
+        raise ValueError(msg)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a name beside ``path`` for what takes its place when all is written.
+
+    For directories, and for files that several processes write. What stands at
+    ``path`` before is left alone until then; a directory is never replaced.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        msg = f"{path} is a directory that exists. Delete it or name another."
+        raise FileExistsError(msg)
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with writing(path):
+            yield part
+            part.replace(target)
+    finally:
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Trees: co-association of objects, and its linkage with or without a matrix."""

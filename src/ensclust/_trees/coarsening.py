@@ -1,0 +1,227 @@
+"""Coarsening: agglomeration of many label rows, up to some regions, by near ones only.
+
+Average linkage is reducible: two regions that are nearest to each other may be merged
+at once. Whoever is nearest shares nearly all clusters, so it is looked for among few:
+the regions are sorted by their labels, once beginning with each clustering, and
+compared within windows of each order. What is merged is what exact linkage would
+merge, unless a nearest neighbour shares no window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensclust import _kernels
+from ensclust._support import parallel
+from ensclust._support.validation import warn
+
+if TYPE_CHECKING:
+    from ensclust._trees.coassociation import CoAssociation
+
+WINDOW = 512  # regions of which each is compared with all
+_ORDERS = 20  # sorted orders, at most, in which windows are looked at
+_NEIGHBOURS = 16  # kept per region between two searches
+_ROUNDING = 1e-5  # relative error that sums of float32 stay below
+_LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
+_ROWS = 256  # rows of the matrix that a thread writes at a time
+_PER_HOUR = 8e12  # look-ups of a thread in exact linkage without a matrix
+
+
+def warn_of_hours(n_leaves: int, n_clusterings: int, n_jobs: int | None) -> None:
+    """Say how long exact linkage without a matrix takes, where it takes hours."""
+    threads = parallel.thread_count(n_jobs)
+    hours = 3 * n_leaves**2 * n_clusterings / (_PER_HOUR * threads)
+    if hours >= 1:
+        warn(
+            f"exact linkage of {n_leaves:,} distinct label rows takes about "
+            f"{hours:.0f} h with {threads} threads; checkpoint=FILE keeps what is "
+            "done. max_regions=20000 gives an approximate tree in minutes."
+        )
+
+
+@dataclass
+class Regions:
+    """Groups of objects, by the base clusters that they are in.
+
+    Attributes
+    ----------
+    leaf : ndarray of shape (R,)
+        The lowest leaf of each region, ascending.
+    edge : ndarray of shape (R + 1,)
+        The entries of region r are ``edge[r]`` to ``edge[r + 1] - 1``.
+    cluster, count : ndarray of shape (E,), int32
+        Base cluster of each entry, ascending in a region, and the region's objects in
+        it.
+    size : ndarray of shape (R,), float64
+        Objects of each region; with ``pairs="all"`` their memberships.
+    codes : ndarray of shape (R, M), unsigned
+        The most frequent label of each clustering; n_m where none is clustered.
+    """
+
+    leaf: np.ndarray
+    edge: np.ndarray
+    cluster: np.ndarray
+    count: np.ndarray
+    size: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of_leaves(cls, coassociation: CoAssociation) -> Regions:
+        """Return each leaf as a region."""
+        ensemble, codes = coassociation.ensemble, coassociation.codes
+        counts = coassociation.leaves.counts
+        is_present = codes < ensemble.cluster_counts
+        n_present = is_present.sum(axis=1)
+        cluster = (codes + ensemble.offsets[:-1].astype(np.int32))[is_present]
+        size = counts * (n_present if coassociation.pairs == "all" else 1)
+        return cls(
+            np.arange(len(codes)),
+            np.concatenate([[0], np.cumsum(n_present)]),
+            cluster.astype(np.int32),
+            np.repeat(counts, n_present).astype(np.int32),
+            size.astype(np.float64),
+            codes,
+        )
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    def shares(self) -> np.ndarray:
+        """Return the share of the region's objects in each entry, (E,) float64."""
+        return self.count / np.repeat(self.size, np.diff(self.edge))
+
+
+class Coarsening:
+    """The merges of the leaves of a co-association up to some regions, and these.
+
+    Parameters
+    ----------
+    coassociation : CoAssociation
+        The similarities.
+    max_regions : int
+        Regions that may be left, at least 1.
+    n_jobs : int or None
+        Threads; None is one per core. Never changes the result.
+
+    Attributes
+    ----------
+    merged : ndarray of shape (L - R, 2)
+        Pairs of regions by their lowest leaf, which stays that of both.
+    similarity : ndarray of shape (L - R,)
+        Mean similarity of the objects of each pair.
+    regions : Regions
+        What is left, the R = min(L, max_regions) regions.
+
+    Notes
+    -----
+    Some searches, each of which leaves a third to two thirds of the regions: about
+    2 L 256 min(M, 20) M look-ups in all. About L (32 M + 300) bytes, and three
+    Nc x Nc matrices. Similarities of regions are exact means over their objects, with
+    the rounding of a float32 similarity of base clusters.
+    """
+
+    def __init__(
+        self,
+        coassociation: CoAssociation,
+        max_regions: int,
+        *,
+        n_jobs: int | None = None,
+    ):
+        ensemble = coassociation.ensemble
+        self.n_jobs = n_jobs
+        self.start, self.n_labels = ensemble.offsets, ensemble.cluster_counts
+        self.clustering = np.repeat(
+            np.arange(len(self.n_labels), dtype=np.int32), self.n_labels
+        )
+        self.all_pairs = coassociation.pairs == "all"
+        self.contributions, both = coassociation.mean_terms()
+        self.rule = (self.contributions.astype(np.float32), both.astype(np.float32))
+        self.regions = Regions.of_leaves(coassociation)
+        parts = []
+        n_searches = 0
+        while len(self.regions) > max_regions:
+            near, limit = self._search(n_searches)
+            parts.append(self._merge(near, limit, len(self.regions) - max_regions))
+            n_searches += 1
+        self.merged = np.concatenate(
+            [np.empty((0, 2), np.int64), *(p[0] for p in parts)]
+        )
+        self.similarity = np.concatenate([np.empty(0), *(p[1] for p in parts)])
+
+    def _search(self, n_searches: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest regions of each, and how near others may be."""
+        regions = self.regions
+        n, n_orders = len(regions), min(len(self.n_labels), _ORDERS)
+        near = np.full((n, _NEIGHBOURS), -1, np.int32)
+        best = np.full((n, _NEIGHBOURS), -1, np.float32)
+        entries = (regions.edge, regions.cluster, regions.shares().astype(np.float32))
+        shared = (*entries, self.start, *self.rule, self.all_pairs)
+        windows = parallel.blocks(n, -(-n // WINDOW))
+        begin = np.array([a for a, _ in windows] + [n])
+        spans = parallel.blocks(len(windows), 4 * parallel.thread_count(self.n_jobs))
+        for i in range(n_orders if len(windows) > 1 else 1):
+            order = self._order(n_searches * n_orders + i)
+            for a, b in windows:
+                order[a:b].sort()
+            tasks = [(*shared, order, begin, near, best, a, b) for a, b in spans]
+            parallel.run(_kernels.regions.neighbours, tasks, n_jobs=self.n_jobs)
+        return near, best[:, -1] * (1 - _ROUNDING)
+
+    def _order(self, turn: int) -> np.ndarray:
+        """Return the regions sorted by labels, another clustering first each turn."""
+        codes = self.regions.codes
+        key, n_keys = np.zeros(len(codes), np.int64), 1
+        for m in np.roll(np.arange(len(self.n_labels)), -turn):
+            n_keys *= int(self.n_labels[m]) + 1
+            if n_keys >= 2**62:
+                break
+            key = key * (self.n_labels[m] + 1) + codes[:, m]
+        return np.argsort(key, kind="stable")
+
+    def _merge(self, near, limit, n_merges: int) -> tuple[np.ndarray, np.ndarray]:
+        """Merge regions that are nearest to each other, at most so many pairs."""
+        old, n_entries = self.regions, len(self.regions.cluster)
+        low, high = old.edge[:-1].copy(), old.edge[1:].copy()
+        cluster, count = np.empty((2, 2 * n_entries), np.int32)
+        cluster[:n_entries], count[:n_entries] = old.cluster, old.count
+        merged, similarity = np.empty((n_merges, 2), np.int64), np.empty(n_merges)
+        entries = (low, high, cluster, count)
+        n_merged = _kernels.merging.merge(
+            *entries, n_entries, old.size, self.clustering, *self.rule, self.all_pairs,
+            near, np.empty(near.shape), limit.astype(np.float64), merged, similarity,
+        )  # fmt: skip
+        merged, similarity = merged[:n_merged], similarity[:n_merged]
+        kept = np.delete(np.arange(len(old)), merged[:, 1])
+        edge = np.concatenate([[0], np.cumsum((high - low)[kept])])
+        packed = np.empty((2, edge[-1]), np.int32)
+        codes = np.empty((len(kept), len(self.n_labels)), old.codes.dtype)
+        _kernels.merging.pack(
+            kept, *entries, self.clustering, self.start, edge, *packed, codes
+        )
+        size, leaf = old.size[kept], old.leaf[kept]
+        self.regions = Regions(leaf, edge, packed[0], packed[1], size, codes)
+        return old.leaf[merged], similarity
+
+    def fixed_point(self) -> tuple[np.ndarray, float]:
+        """Return the (R, R) similarities of regions as uint32, and their unit.
+
+        For complete labels. The diagonal holds no similarity of use. The caller answers
+        for memory, 4 R^2 bytes.
+        """
+        regions, n = self.regions, len(self.regions)
+        terms = 1 if self.all_pairs else len(self.n_labels)
+        scale = _LARGEST / (terms * float(self.contributions.max(initial=0)) or 1.0)
+        shared = (regions.edge, regions.cluster, regions.shares(), self.start)
+        rule = (self.contributions * scale, self.all_pairs)
+        square = np.empty((n, n), np.uint32)
+        spans = [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
+        tasks = [(*shared, *rule, square, a, b) for a, b in spans]
+        parallel.run(_kernels.regions.gather, tasks, n_jobs=self.n_jobs)
+        parallel.run(
+            _kernels.lifting.mirror, [(square, a, b) for a, b in reversed(spans)],
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
+        return square, 1 / scale

@@ -1,0 +1,383 @@
+"""CoAssociation: a similarity of base clusters lifted to objects, as an operator."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensclust import _kernels
+from ensclust._ensemble.ensemble import Ensemble, Fragments, as_ensemble
+from ensclust._support import parallel
+from ensclust._support.validation import (
+    check_choice,
+    check_decay,
+    check_integer,
+    check_square,
+    check_weights,
+    gibibytes,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
+_ROWS = 512  # rows that a thread lifts at a time
+
+
+class CoAssociation:
+    """How similar objects are, by the base clusters that they are in.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, array-like, DataFrame or path
+        The base clusterings.
+    similarity : ndarray of shape (Nc, Nc) or None
+        Symmetric similarity of base clusters. None is the identity: the share of
+        clusterings that put two objects together (EAC). With
+        :func:`ensclust.similarity.propagate` this is the enhanced co-association.
+    pairs : "same" or "all", default="same"
+        "same" averages the similarity of the two objects' clusters over the
+        clusterings that contain both (0 if none does). "all" sums it over all pairs of
+        clusterings, one for each object, divided by the number of pairs; an object's
+        similarity to itself is then set to 1.
+    decay : float, default=1.0
+        Factor of the values with ``pairs="all"``.
+    weights : array-like of shape (M,) or None
+        Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
+        mean of 1, and as factors of ``similarity``.
+
+    Notes
+    -----
+    Nothing of size N x N exists until :meth:`dense` is called. A row costs F M
+    look-ups for F distinct label rows.
+
+    Examples
+    --------
+    >>> from ensclust import CoAssociation, Ensemble
+    >>> coassociation = CoAssociation(Ensemble([[0, 0], [0, 1], [1, 1]]))
+    >>> coassociation.row(1)
+    array([0.5, 1. , 0.5])
+    >>> coassociation.dense()
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        similarity: np.ndarray | None = None,
+        *,
+        pairs: str = "same",
+        decay: float = 1.0,
+        weights: npt.ArrayLike | None = None,
+    ):
+        self.ensemble = ensemble = as_ensemble(ensemble)
+        self.pairs = check_choice(pairs, "pairs", ("same", "all"))
+        self.decay = check_decay(decay)
+        if similarity is not None:
+            similarity = check_square(similarity, "similarity")
+            if len(similarity) != ensemble.n_base_clusters:
+                msg = (
+                    f"similarity has shape {similarity.shape}; the ensemble has "
+                    f"{ensemble.n_base_clusters} base clusters. Give one row and "
+                    "column per base cluster."
+                )
+                raise ValueError(msg)
+        self.similarity = similarity
+        self.weights: np.ndarray | None = None
+        if weights is not None:
+            self._weigh(check_weights(weights, ensemble.n_clusterings))
+        self._leaves: Fragments | None = None
+
+    def _weigh(self, weights: np.ndarray) -> None:
+        """Scale the similarities within each clustering; no others are used."""
+        if self.pairs == "all":
+            msg = 'weights have no meaning with pairs="all". Leave them out.'
+            raise ValueError(msg)
+        self.weights = weights / weights.mean()
+        self.similarity = self._blocks(self._similarity(), self.weights)
+
+    def _blocks(self, S: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return S within clusterings, times their weights."""
+        blocks = np.zeros(S.shape)
+        for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
+            blocks[a:b, a:b] = S[a:b, a:b] * weights[m]
+        return blocks
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, N)."""
+        return self.ensemble.n_objects, self.ensemble.n_objects
+
+    @property
+    def n_terms(self) -> int:
+        """Number of similarities of base clusters that make up one of two objects."""
+        return self.ensemble.n_clusterings ** (2 if self.pairs == "all" else 1)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Label rows of the leaves, (L, M) unsigned; n_m where not clustered."""
+        codes = self.ensemble.fragment_codes()
+        if self._leaves is None:
+            return codes
+        first = np.unique(self._leaves.inverse, return_index=True)[1]
+        return codes[self.ensemble.fragments().inverse[first]]
+
+    @property
+    def leaves(self) -> Fragments:
+        """What agglomeration starts from: fragments, or single objects (expand)."""
+        return self.ensemble.fragments() if self._leaves is None else self._leaves
+
+    def expand(self, is_split: np.ndarray) -> CoAssociation:
+        """Return this co-association with the objects of some fragments on their own.
+
+        Parameters
+        ----------
+        is_split : ndarray of shape (F,), bool
+            The fragments to split.
+        """
+        fragments = self.ensemble.fragments()
+        alone = is_split[fragments.inverse]
+        if fragments.counts[is_split].sum() > alone.sum():  # a stream has rows only
+            msg = (
+                "SimRank makes some objects with equal label rows less similar to each "
+                "other than to others, so they need labels of their own, which a "
+                "stream of blocks cannot give. Use ecpcs-hc, or labels in memory."
+            )
+            raise ValueError(msg)
+        # Leaves in order of fragment, then of object; other objects share place -1.
+        place = np.where(alone, np.arange(len(alone)), -1)
+        pairs = np.stack([fragments.inverse, place], axis=1)
+        _, first, inverse, counts = np.unique(
+            pairs, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        labels = fragments.labels[fragments.inverse[first]]
+        other = CoAssociation(
+            self.ensemble, self.similarity, pairs=self.pairs, decay=self.decay
+        )
+        other._leaves = Fragments(labels, inverse.reshape(-1), counts)
+        return other
+
+    def row(self, i: int) -> np.ndarray:
+        """Return the similarity of object ``i`` to all objects, (N,) float64."""
+        n = self.ensemble.n_objects
+        if not isinstance(i, Integral) or not -n <= i < n:
+            msg = f"object {i!r} does not exist; the ensemble has objects 0 to {n - 1}."
+            raise IndexError(msg)
+        leaves = self.leaves
+        f = leaves.inverse[i]
+        # The kernel writes one triangle: put the wanted fragment first.
+        codes = self.codes
+        order = np.concatenate([[f], np.arange(len(codes))])
+        out = np.empty((1, len(order)))
+        self._lift(codes[order], self._similarity(), out, [(0, 1)])
+        if (weight := self._weight_of_both()) is not None:
+            both = np.empty_like(out)
+            self._lift(codes[order], weight, both, [(0, 1)])
+            np.divide(out, both, out=out, where=both > 0)
+        row = out[0, 1:][leaves.inverse]
+        if self.pairs == "all":
+            row[i] = 1.0
+        return row
+
+    def dense(self, *, max_memory: int = DEFAULT_MEMORY) -> np.ndarray:
+        """Return all similarities of objects, (N, N) float64.
+
+        Raises MemoryError when the matrix would take more than ``max_memory`` bytes.
+        """
+        n = self.ensemble.n_objects
+        needed = 8 * n * n
+        max_memory = check_integer(max_memory, "max_memory")
+        if needed > max_memory:
+            msg = (
+                f"a dense co-association of {n:,} objects needs {gibibytes(needed)}; "
+                f"the budget is {gibibytes(max_memory)}. Use row(i) or fit with "
+                "average linkage, which need no matrix, or raise max_memory."
+            )
+            raise MemoryError(msg)
+        square = self._square(self._similarity(), np.float64)
+        if (weight := self._weight_of_both()) is not None:
+            both = self._square(weight, np.float64)
+            np.divide(square, both, out=square, where=both > 0)
+        inverse = self.leaves.inverse
+        matrix = square[np.ix_(inverse, inverse)]
+        if self.pairs == "all":
+            np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def pair_sums(
+        self,
+        dtype: npt.DTypeLike,
+        regions: np.ndarray | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """Return (R, R) integers: clusterings that agree, over all pairs of objects.
+
+        An entry sums, over the pairs of objects of two regions, the clusterings that
+        put the two together. For the identity similarity. The caller answers for
+        memory and overflow.
+        """
+        identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
+        kind = _kernels.square.PAIR_SUMS
+        return self._between(regions, identity, kind, n_jobs)
+
+    def fixed_point(
+        self,
+        regions: np.ndarray | None = None,
+        kind: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[np.ndarray, float]:
+        """Return the (R, R) similarities of regions as uint32, and their unit.
+
+        Parameters
+        ----------
+        regions : ndarray of shape (L,) or None
+            The region of each leaf, numbered from 0, of one leaf or two; None is each
+            leaf its own. Ignored with missing labels.
+        kind : int
+            How similarities of leaves become one of regions, see _kernels.square.
+
+        Notes
+        -----
+        The diagonal holds no similarity of use. Finer than float32 in the same space:
+        similarity = entry * unit to 1e-8. The caller answers for memory.
+        """
+        if self._weight_of_both() is not None:
+            msg = (
+                "single and complete linkage take no weights where labels are missing. "
+                'Use linkage="average", or leave out weights.'
+            )
+            raise ValueError(msg)
+        if self.ensemble.has_missing:
+            S = self._similarity()
+            most = float(S.max(initial=0)) or 1.0
+            unit = most * self.decay / (2**31 - 1)
+            return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
+        entries, unit = self.contributions()
+        return self._between(regions, entries, kind, n_jobs), unit
+
+    def contributions(self, largest: int = 2**31 - 1) -> tuple[np.ndarray, float]:
+        """Return what two base clusters add to a similarity, (Nc, Nc) uint32, and unit.
+
+        The sum over the clusterings (``pairs="all"``: over their pairs) times the unit
+        is the similarity of two objects; no sum exceeds ``largest``.
+        """
+        decay = self.decay if self.pairs == "all" else 1.0
+        S, n_terms = self.similarity, self.n_terms
+        if S is None:  # the identity is exact
+            return np.eye(
+                self.ensemble.n_base_clusters, dtype=np.uint32
+            ), decay / n_terms
+        most = float(S.max(initial=0)) or 1.0
+        # Every term may be rounded up by a half.
+        scale = max(largest - n_terms, n_terms) / (most * n_terms)
+        return np.rint(S * scale).astype(np.uint32), decay / (scale * n_terms)
+
+    def mean_terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what two base clusters add to a mean similarity, and to its divisor.
+
+        (Nc, Nc) float64 each; the second is (0, 0) where the divisor is always 1.
+        """
+        S, none = self._similarity(), np.zeros((0, 0))
+        if self.pairs == "all":
+            return S * self.decay, none
+        if not self.ensemble.has_missing:
+            return S / self.n_terms, none
+        weights = np.ones(self.n_terms) if self.weights is None else self.weights
+        return S, self._blocks(np.ones(S.shape), weights)
+
+    def within(self) -> np.ndarray:
+        """Return the similarity of two objects of the same leaf, (L,); at most 1."""
+        codes = self.codes
+        if self.pairs == "same":
+            return np.ones(len(codes))
+        total = np.empty(len(codes))
+        start, S = self.ensemble.offsets, self._similarity()
+        _kernels.bipartite.quadratic(codes, start, S, total, 0, len(codes))
+        n_present = (codes < self.ensemble.cluster_counts).sum(axis=1)
+        return np.minimum(1, total * self.decay / np.maximum(n_present, 1) ** 2)
+
+    def expand_strangers(self, *, n_jobs: int | None = None) -> CoAssociation:
+        """Split the fragments whose objects are closer to others than to each other.
+
+        Only ``pairs="all"`` can have such; elsewhere equal objects have similarity 1.
+        """
+        counts = self.leaves.counts
+        rows = np.flatnonzero(counts > 1)
+        if self.pairs == "same" or not len(rows):
+            return self
+        is_near = np.ones(len(counts), dtype=bool)
+        shared = (self.codes, self.ensemble.offsets, self._similarity(), rows, is_near)
+        spans = parallel.blocks(len(rows), parallel.thread_count(n_jobs))
+        tasks = [(*shared, a, b) for a, b in spans]
+        parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
+        return self if is_near.all() else self.expand(~is_near)
+
+    def _weight_of_both(self) -> np.ndarray | None:
+        """Return a similarity whose mean is the clusterings' mean weight, or None.
+
+        None where all pairs of objects share the same clusterings.
+        """
+        if self.weights is None or not self.ensemble.has_missing:
+            return None
+        n = self.ensemble.n_base_clusters
+        return self._blocks(np.ones((n, n)), self.weights)
+
+    def _similarity(self) -> np.ndarray:
+        if self.similarity is None:
+            return np.eye(self.ensemble.n_base_clusters)
+        return self.similarity
+
+    def _square(self, S, dtype, *, factor=1.0, n_jobs=None) -> np.ndarray:
+        """Return the (L, L) similarities of leaves times a factor."""
+        codes = self.codes
+        square = np.empty((len(codes), len(codes)), dtype)
+        self._lift(codes, S, square, _spans(len(codes)), factor=factor, n_jobs=n_jobs)
+        return _mirrored(square, n_jobs)
+
+    def _lift(self, codes, S, out, spans, *, factor=1.0, n_jobs=1) -> None:
+        all_pairs = self.pairs == "all"
+        present = (codes < self.ensemble.cluster_counts).sum(axis=1)
+        factor *= self.decay if all_pairs else 1.0
+        shared = (codes, self.ensemble.offsets, S, all_pairs, present)
+        tasks = [(*shared, factor, out, a, b) for a, b in spans]
+        parallel.run(_kernels.lifting.lift, tasks, n_jobs=n_jobs)
+
+    def _between(self, regions, entries, kind, n_jobs) -> np.ndarray:
+        """Return the (R, R) similarities of regions in the type of ``entries``."""
+        codes, weight = self.codes, self.leaves.counts.astype(np.int64)
+        edge = np.arange(len(codes) + 1)
+        if regions is not None:
+            order = np.argsort(regions, kind="stable")
+            codes, weight = codes[order], weight[order]
+            edge = np.concatenate([[0], np.cumsum(np.bincount(regions))])
+        n = len(edge) - 1
+        share = weight[edge[:-1]] / np.add.reduceat(weight, edge[:-1])
+        square = np.empty((n, n), entries.dtype)
+        shared = (codes, self.ensemble.offsets, entries, self.pairs == "all")
+        tasks = [
+            (*shared, weight, edge, share, kind, square, a, b) for a, b in _spans(n)
+        ]
+        parallel.run(_kernels.pairing.gather, tasks, n_jobs=n_jobs)
+        return _mirrored(square, n_jobs)
+
+    def __repr__(self) -> str:
+        kind = "identity" if self.similarity is None else "lifted"
+        return f"CoAssociation(shape={self.shape}, similarity={kind})"
+
+
+def _spans(n: int) -> list[tuple[int, int]]:
+    return [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
+
+
+def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Copy the upper triangle to the lower, in place."""
+    tasks = [(square, a, b) for a, b in reversed(_spans(len(square)))]
+    parallel.run(_kernels.lifting.mirror, tasks, n_jobs=n_jobs)
+    return square

@@ -1,0 +1,122 @@
+"""The Python lines that make a report again, as far as they can be written."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from ensclust._methods.base import BaseConsensus
+
+
+def lines(model: BaseConsensus | None, **given: Any) -> str:
+    """Return imports and calls; ``given`` are the arguments of the report.
+
+    Data goes by the names that the arguments have. What cannot be written as Python,
+    such as the state of a generator, is left out, and a comment says so.
+    """
+    more = "".join(
+        f", {name}={value!r}" if isinstance(value, str) else f", {name}={name}"
+        for name, value in given.items()
+        if value is not None
+    )
+    if model is None:
+        return (
+            "from ensclust import write_report\n"
+            f'write_report("report.html", runs, labels{more})'
+        )
+    source = _Source()
+    made = source.of(model, "model")
+    data = "runs" if model._is_precomputed() else "X"
+    return "\n".join(
+        [
+            *sorted(source.imports),
+            *source.remarks,
+            f"model = {made}.fit({data})",
+            f'model.report("report.html"{more})',
+        ]
+    )
+
+
+def seed(model: BaseConsensus) -> str:
+    """Return what is known of the seed, as a sentence."""
+    value = model.random_state
+    if value is None:
+        return "No seed was set, so another run may differ."
+    if not isinstance(value, (int, np.integer)):
+        kind = type(value).__name__
+        return f"The seed was a {kind} object, so it cannot be repeated exactly."
+    return f"Seed: {value}."
+
+
+class _Source:
+    """Python source of values, with the imports and the remarks that it needs."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+        self.remarks: list[str] = []
+
+    def of(self, value: Any, name: str) -> str | None:
+        """Return the source of a value; None, and a remark, if it has none."""
+        if isinstance(value, BaseEstimator):
+            return self._estimator(value)
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()
+        if isinstance(value, (list, tuple)):
+            parts = [self.of(part, name) for part in value]
+            if None in parts:
+                return None
+            inside = ", ".join(map(str, parts))
+            if isinstance(value, list):
+                return f"[{inside}]"
+            return f"({inside}{',' * (len(parts) == 1)})"
+        if isinstance(value, float) and not isfinite(value):
+            return f'float("{value}")'
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return repr(value)
+        kind = type(value).__name__
+        self.remarks.append(
+            f"# {name} was a {kind} object, so this cannot be repeated exactly."
+            if name == "random_state"
+            else f"# {name} was a {kind} object, which cannot be written here: add it."
+        )
+        return None
+
+    def _estimator(self, estimator: BaseEstimator) -> str:
+        """Return the call that makes an estimator, with what is not by default."""
+        kind = type(estimator)
+        self._import(kind)
+        order = signature(kind).parameters
+        values = estimator.get_params(deep=False)
+        arguments = []
+        for name in filter(values.__contains__, order):
+            value, default = values[name], order[name].default
+            is_plain = type(value) is type(default) and not isinstance(
+                value, np.ndarray
+            )
+            if value is default or (is_plain and value == default):
+                continue
+            source = self.of(value, name)
+            if source is not None:
+                arguments.append(f"{name}={source}")
+        return f"{kind.__name__}({', '.join(arguments)})"
+
+    def _import(self, kind: type) -> None:
+        """Import a class from the public module that shows it, if there is one."""
+        module, name = kind.__module__, kind.__name__
+        if module == "__main__":
+            self.remarks.append(f"# {name} is a class of your own.")
+            return
+        parts = module.split(".")
+        private = [i for i, part in enumerate(parts) if part.startswith("_")]
+        for end in [*private[:1], 1]:
+            public = ".".join(parts[:end])
+            if public and getattr(import_module(public), name, None) is kind:
+                module = public
+                break
+        self.imports.add(f"from {module} import {name}")

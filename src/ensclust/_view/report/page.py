@@ -1,0 +1,258 @@
+"""The page: facts into one HTML file with everything in it, and nothing from outside.
+
+Whatever comes from data is text: escaped in HTML and in JSON, and set as text by the
+scripts. The Content-Security-Policy lets those scripts run that this module put there,
+by their hashes, and lets the page load nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._support.validation import import_optional
+from ensclust._support.whole_files import check_writable, replacing
+from ensclust._view.report import again
+from ensclust._view.report.arguments import check_path
+from ensclust._view.report.facts import Facts, collect
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from ensclust._methods.base import BaseConsensus
+    from ensclust._methods.selection import KSelection
+
+_ASSETS = files("ensclust._view.report") / "assets"
+_SCRIPTS = ("theme.js", "charts.js", "structure.js", "table.js", "main.js")
+# Sections in their order; those in facts that are None are left out.
+_SECTIONS = (
+    "clusters",
+    "scatter",
+    "matrix",
+    "tree",
+    "graph",
+    "agreement",
+    "objects",
+    "selection",
+    "truth",
+)
+_CELLS = 400  # of a contingency table that is also shown as text
+
+
+def write_report(
+    path: str | os.PathLike,
+    runs: Any,
+    labels: Any,
+    *,
+    X: Any = None,
+    truth: Any = None,
+    ids: Sequence | None = None,
+    names: Sequence | None = None,
+    selection: KSelection | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a clustering and its base clusterings as one HTML file.
+
+    The file opens offline in a browser: sizes of the clusters, consensus matrix, map
+    of the objects, agreement of the base clusterings, least certain objects. Estimators
+    have a method ``report``, which adds what their method knows.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; written whole or not at all.
+    runs : Ensemble, array-like, DataFrame or path
+        The base clusterings, (N, M), as in :func:`ensclust.consensus`.
+    labels : array-like of shape (N,)
+        The clustering to report, a consensus or any other; negative, NaN or None for
+        an object without a cluster.
+    X : array-like or sparse matrix of shape (N, n_features), optional
+        Features for the map; without them it comes from the base clusterings.
+    truth : array-like of shape (N,), optional
+        True classes to compare with.
+    ids : sequence of N, optional
+        Names of the objects; by default 0, 1, ...
+    names : sequence of M, optional
+        Names of the base clusterings; by default 0, 1, ...
+    selection : KSelection, optional
+        What :func:`ensclust.select_k` found.
+    title : str, optional
+        Heading of the page.
+
+    Notes
+    -----
+    Some 2.2 MB, for any N: the matrix is of at most 240 groups of objects (or one for
+    each cluster), the map of 5,000 objects, the table of the 1,000 least certain. Time
+    N M + F M k for F distinct label rows and N M^2 / 2 for the clusterings with one
+    another; some 250 N bytes. Equal input gives equal files.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> runs = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(Path(folder, "report.html"), runs, [0, 0, 1, 1, 1])
+    """
+    check_report(path)
+    given = {"X": X, "truth": truth, "ids": ids, "names": names}
+    given |= {"selection": selection, "title": title}
+    call = again.lines(None, **given)
+    if names is None and not isinstance(runs, Ensemble):
+        given["names"] = getattr(runs, "columns", None)
+    write_page(path, collect(Ensemble(runs), labels, call=call, **given))
+
+
+def report_model(path: str | os.PathLike, model: BaseConsensus, **given: Any) -> None:
+    """Write the page of a fitted estimator; see :meth:`BaseConsensus.report`."""
+    check_report(path)
+    call = again.lines(model, **given)
+    if model._is_precomputed() and given["names"] is None:
+        given["names"] = getattr(model, "feature_names_in_", None)
+    facts = collect(model.ensemble_, model.labels_, model=model, call=call, **given)
+    write_page(path, facts)
+
+
+def check_report(path: str | os.PathLike) -> None:
+    """Raise now what would stop a report from being written to ``path`` later."""
+    import_optional("plotly", "a report", "report")
+    check_path(path)
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        msg = f"{path} does not end in .html, as a report must for browsers to open it."
+        raise ValueError(msg)
+    check_writable(path)
+
+
+def write_page(path: str | os.PathLike, facts: Facts) -> None:
+    """Write the page of some facts, whole or not at all."""
+    with replacing(Path(path)) as handle:
+        handle.write(render(facts).encode())
+
+
+def render(facts: Facts) -> str:
+    """Return the page of some facts."""
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    values = asdict(facts)
+    shown = [name for name in _SECTIONS if values[name] is not None]
+    texts = _texts(facts)
+    sections = [Template(_asset(f"{name}.html")).substitute(texts) for name in shown]
+    library, digest = _library()
+    return Template(_asset("page.html")).substitute(
+        texts,
+        policy=f"'{_digest(script)}' '{digest}'",
+        style=_asset("page.css"),
+        sections="\n".join(sections),
+        data=_json({name: values[name] for name in shown}),
+        library=library,
+        script=script,
+    )
+
+
+@cache
+def _library() -> tuple[str, str]:
+    """Return Plotly's script, packed as text, and the digest of its source."""
+    offline = import_optional("plotly.offline", "a report", "report")
+    source = offline.get_plotlyjs()
+    packed = b64encode(gzip.compress(source.encode(), mtime=0)).decode()
+    return packed, _digest(source)
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text("utf-8")
+
+
+def _digest(script: str) -> str:
+    return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _json(values: Any) -> str:
+    """Return JSON that cannot end the script element that it stands in."""
+    text = json.dumps(
+        values, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    # Half of a surrogate pair, from a broken file, is no character of UTF-8.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _texts(facts: Facts) -> dict[str, str]:
+    """Return what stands in the page as text, escaped."""
+    truth = facts.truth or {"nmi": None, "ari": None, "compared": 0}
+    selection = facts.selection or {"method": "", "best": "", "judged": 0}
+    plain = {
+        "title": facts.title,
+        "summary": facts.summary,
+        "call": facts.call,
+        "seed": facts.seed,
+        "nmi": _number(truth["nmi"]),
+        "ari": _number(truth["ari"]),
+        "compared": f"{truth['compared']:,}",
+        "selection_method": selection["method"],
+        "best_k": str(selection["best"]),
+        "judged": f"{selection['judged']:,}",
+    }
+    return {
+        **{name: _escaped(text) for name, text in plain.items()},
+        "figures": "".join(
+            f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd></div>"
+            for name, value in facts.figures.items()
+        ),
+        "matrix_width": "" if facts.tree or facts.graph else "wide",  # it stands alone
+        "cluster_table": _cluster_table(facts),
+        "truth_table": _truth_table(facts),
+        "parameters": _pairs(facts.parameters),
+        "versions": _pairs(facts.versions),
+    }
+
+
+def _escaped(text: str) -> str:
+    return escape(text.encode("utf-8", "backslashreplace").decode())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _pairs(pairs: dict[str, str]) -> str:
+    return "".join(
+        f"<tr><th scope=row>{_escaped(name)}</th><td>{_escaped(value)}</td></tr>"
+        for name, value in pairs.items()
+    )
+
+
+def _cluster_table(facts: Facts) -> str:
+    clusters = facts.clusters
+    columns = (clusters["names"], clusters["sizes"], clusters["consensus"])
+    return "".join(
+        f"<tr><th scope=row>{_escaped(name)}</th><td>{size:,}</td>"
+        f"<td>{_number(consensus)}</td></tr>"
+        for name, size, consensus in zip(*columns, strict=True)
+    )
+
+
+def _truth_table(facts: Facts) -> str:
+    """Return the contingency table as rows of HTML, if it is small enough to read."""
+    truth = facts.truth
+    if truth is None or len(truth["table"]) * len(truth["classes"]) > _CELLS:
+        return ""
+    head = "".join(f"<th scope=col>{_escaped(name)}</th>" for name in truth["classes"])
+    rows = "".join(
+        f"<tr><th scope=row>{_escaped(name)}</th>"
+        + "".join(f"<td>{count:,}</td>" for count in row)
+        + "</tr>"
+        for name, row in zip(facts.clusters["names"], truth["table"], strict=True)
+    )
+    return (
+        f"<thead><tr><th scope=col>cluster</th>{head}</tr></thead><tbody>{rows}</tbody>"
+    )

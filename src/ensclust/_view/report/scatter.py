@@ -1,0 +1,117 @@
+"""A map of the objects: principal components of features, or of the label rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+
+from ensclust._view.report.plain import percent, rounded
+
+if TYPE_CHECKING:
+    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._quality.certainty import Certainty
+    from ensclust._view.report.tree import Top
+
+_SHOWN = 5000  # objects on the map
+_FEWEST = 10  # of a cluster, where it has so many
+_AXES = 3
+_SPREAD = 0.008  # of the range, so that equal label rows do not hide each other
+
+
+def scatter(
+    ensemble: Ensemble, certainty: Certainty, X: Any, top: Top | None
+) -> dict[str, Any]:
+    """Return coordinates of the objects, or of 5,000 drawn from all clusters.
+
+    With features these are principal components of the rows shown. Without, those of
+    the one-hot label rows: the leading eigenvectors of the centred co-association, so
+    objects that are often together lie together. Time and memory are those of the
+    components of 5,000 rows.
+    """
+    rows = _sample(certainty.labels)
+    if X is None:
+        components, share = _components(_one_hot(ensemble, rows))
+        components += _SPREAD * np.ptp(components, axis=0).max() * _noise(len(rows))
+    else:
+        components, share = _components(_taken(X, rows))
+    scale = np.abs(components).max(initial=0) or 1.0
+    return {
+        "rows": rows.tolist(),
+        "axes": [rounded(axis / scale) for axis in components.T],
+        "share": rounded(share),
+        "of": "labels" if X is None else "features",
+        "n": len(certainty.labels),
+        "cluster": certainty.labels[rows].tolist(),
+        "own": percent(certainty.item_consensus[rows]),
+        "other": percent(certainty.next_consensus[rows]),
+        "next": certainty.next_cluster[rows].tolist(),
+        "group": None if top is None else top.group[rows].tolist(),
+    }
+
+
+def _sample(labels: np.ndarray) -> np.ndarray:
+    """Return the objects to show, ascending: of every cluster, mostly by its size."""
+    clustered = np.flatnonzero(labels >= 0)
+    if len(clustered) <= _SHOWN:
+        return clustered
+    shuffled = np.random.default_rng(0).permutation(clustered)
+    by_cluster = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    ordered = labels[by_cluster]
+    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    # A few of each cluster come first, then the rest as it was shuffled.
+    place = np.empty(len(labels), np.int64)
+    place[shuffled] = np.arange(len(shuffled))
+    chosen = np.lexsort((place[by_cluster], rank >= _FEWEST))[:_SHOWN]
+    return np.sort(by_cluster[chosen])
+
+
+def _noise(n: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, _AXES))
+
+
+def _taken(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of features as float64, dense or sparse, or raise."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)[rows]
+    else:
+        X = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+    try:
+        return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    except (TypeError, ValueError) as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        msg = f"X cannot be drawn: {said}. Give finite numbers, one row per object."
+        raise ValueError(msg) from None
+
+
+def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:
+    """Return unit rows with an entry for each base cluster of an object."""
+    labels = ensemble.columns[:, rows].T.astype(np.int64)
+    is_present = labels != ensemble.missing
+    cluster = (labels + ensemble.offsets[:-1])[is_present]
+    n_present = is_present.sum(axis=1)
+    begin = np.concatenate([[0], np.cumsum(n_present)])
+    value = np.repeat(1 / np.sqrt(np.maximum(n_present, 1)), n_present)
+    shape = len(rows), ensemble.n_base_clusters
+    return sparse.csr_array((value, cluster, begin), shape=shape)
+
+
+def _components(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return three principal components, (n, 3), and each one's share of variance."""
+    n_axes = min(_AXES, *values.shape)
+    is_small = min(values.shape) <= 2 * _AXES
+    if is_small and sparse.issparse(values):
+        values = values.toarray()
+    components, share = np.zeros((values.shape[0], _AXES)), np.zeros(_AXES)
+    if values.shape[0] < 2:
+        return components, share
+    solver = "full" if is_small else "arpack"
+    pca = PCA(n_axes, svd_solver=solver, random_state=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = pca.fit_transform(values)
+    components[:, :n_axes] = found
+    share[:n_axes] = np.nan_to_num(pca.explained_variance_ratio_)
+    return components, share

@@ -1,0 +1,75 @@
+"""The demo: k-means against every consensus method on handwritten digits."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from sklearn.datasets import load_digits
+
+import ensclust
+from ensclust._support.progress import progress
+from ensclust.metrics import ari, nmi
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_K, _RUNS = 10, 20
+_BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
+
+
+def run_demo(*, quiet: bool) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
+    """Return the truth and every method's labels, and a row of scores for each."""
+    X, truth = load_digits(return_X_y=True)
+    labels, scores = {"truth": truth}, []
+    with progress("demo", total=len(ensclust.methods()) + 3, quiet=quiet) as begin:
+        begin("compiling, the first time only")
+        small = ensclust.generate(X[:200], 4, random_state=0)
+        for name, base_k in _BASE_K.items():
+            begin(name)
+            start = time.perf_counter()
+            ensemble = ensclust.generate(X, _RUNS, base_k=base_k, random_state=0)
+            seconds = (time.perf_counter() - start) / _RUNS
+            scores.append(_score(name, seconds, truth, ensemble.labels))
+        for name in ensclust.methods():
+            begin(name)
+            try:
+                ensclust.consensus(small, 4, name, random_state=0)
+            except ImportError as error:
+                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
+                continue
+            start = time.perf_counter()
+            labels[name] = ensclust.consensus(ensemble, _K, name, random_state=0)
+            seconds = time.perf_counter() - start
+            scores.append(_score(name, seconds, truth, labels[name][:, None]))
+    return labels, scores
+
+
+def as_text(scores: list[dict[str, Any]]) -> str:
+    """Return the scores as a table for people."""
+    lines = [
+        "Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes",
+        "",
+        f"{'':20}{'NMI %':>7}{'ARI %':>8}{'seconds':>10}",
+    ]
+    for i, row in enumerate(scores):
+        numbers = (
+            f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.2f}"
+        )
+        lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
+    lines += [
+        "",
+        f"The first two rows are means of {_RUNS} runs; each method below combines the",
+        f"same {_RUNS} base clusterings.",
+    ]
+    return "\n".join(lines)
+
+
+def _score(name: str, seconds: float, truth: np.ndarray, labels: np.ndarray) -> dict:
+    return {
+        "name": name,
+        "nmi": sum(nmi(truth, column) for column in labels.T) / labels.shape[1],
+        "ari": sum(ari(truth, column) for column in labels.T) / labels.shape[1],
+        "seconds": round(seconds, 4),
+    }

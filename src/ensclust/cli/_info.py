@@ -1,0 +1,227 @@
+"""What a file of labels or features holds, and what to do with it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._files import h5ad
+from ensclust._support.encoding import first_appearance
+from ensclust._support.validation import gibibytes
+from ensclust._trees.coassociation import DEFAULT_MEMORY
+from ensclust.io import Table, read_features, read_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN = 20  # columns in a text
+_RATIO = 10.0  # of the scales of two columns, above which one drowns the other
+
+
+def describe(
+    path: str | os.PathLike, *, content: str | None = None, **choice: Any
+) -> dict[str, Any]:
+    """Return what a file holds as plain values, with suggestions in words.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that :func:`ensclust.io.read_labels` or ``read_features`` reads.
+    content : "labels", "features" or None
+        How to read it; by default as labels if every cell can be one. An h5ad file
+        without ``columns`` is only looked at.
+    **choice
+        ``columns``, ``id_column`` and ``header``, as those functions take them.
+
+    Returns
+    -------
+    dict
+        Its "content" is "labels", "features" or "anndata". Time and memory are those of
+        reading the table, and for labels of finding the distinct rows: a sort of N.
+    """
+    is_h5ad = Path(path).suffix.lower() == ".h5ad"
+    if is_h5ad and Path(path).exists() and not choice.get("columns") and not content:
+        return _of_anndata(path)
+    call = _arguments(path, choice)
+    if content == "features":
+        return _of_features(path, read_features(path, **choice), call)
+    try:
+        return _of_labels(path, read_labels(path, **choice), call)
+    except ValueError:
+        if content == "labels" or os.fspath(path) == "-":
+            raise
+    return _of_features(path, read_features(path, **choice), call)
+
+
+def as_text(facts: dict[str, Any]) -> str:
+    """Return the facts for people."""
+    kind = facts["content"]
+    lines = [f"{facts['file']}: {facts['n_objects']:,} objects"]
+    if kind == "labels":
+        lines[0] += f", {facts['n_clusterings']} clusterings, "
+        lines[0] += f"{facts['n_base_clusters']:,} base clusters"
+        lines += [
+            f"  distinct label rows  {facts['n_distinct_rows']:,}",
+            f"  missing labels       {facts['n_missing']:,}",
+            f"  in no clustering     {facts['n_absent']:,}",
+        ]
+        shown = ("name", "n_clusters", "largest", "n_missing")
+        lines += _listed(facts["columns"], shown)
+    elif kind == "features":
+        lines[0] += f", {facts['n_features']:,} features"
+        lines += _listed(facts["columns"], ("name", "min", "mean", "max", "sd"))
+    else:
+        lines[0] += f", {facts['n_genes']:,} genes"
+        lines += _listed(facts["obs"], ("name", "kind", "n_values", "n_missing"))
+        lines += [
+            f"  obsm {n}: {' x '.join(map(str, s))}" for n, s in facts["obsm"].items()
+        ]
+    return "\n".join([*lines, *(f"  * {text}" for text in facts["suggestions"])])
+
+
+def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
+    """Return what to write on a command line that reads the same table."""
+    words = [os.fspath(path), "-k", "K"]
+    if columns := choice.get("columns"):
+        words += ["--columns", ",".join(columns)]
+    if id_column := choice.get("id_column"):
+        words += ["--id-column", id_column]
+    return shlex.join(words)
+
+
+def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, Any]:
+    ensemble = Ensemble(table.values)
+    n_missing = (ensemble.columns == ensemble.missing).sum(axis=1)
+    spans = zip(ensemble.offsets[:-1], ensemble.offsets[1:], strict=True)
+    columns = [
+        {
+            "name": name,
+            "n_clusters": int(stop - start),
+            "largest": int(ensemble.sizes[start:stop].max(initial=0)),
+            "n_missing": int(missing),
+        }
+        for name, (start, stop), missing in zip(
+            table.columns, spans, n_missing, strict=True
+        )
+    ]
+    facts = {
+        "file": str(path),
+        "content": "labels",
+        "n_objects": ensemble.n_objects,
+        "n_clusterings": ensemble.n_clusterings,
+        "n_base_clusters": ensemble.n_base_clusters,
+        "n_distinct_rows": len(ensemble.fragments().counts),
+        "n_missing": int(n_missing.sum()),
+        "n_absent": int(ensemble.absent().sum()),
+        "has_ids": table.ids is not None,
+        "columns": columns,
+    }
+    hints = [*_about_labels(facts, ensemble), f"ensclust consensus {call}"]
+    return {**facts, "suggestions": hints}
+
+
+def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
+    found = []
+    names = [column["name"] for column in facts["columns"]]
+    single = [c["name"] for c in facts["columns"] if c["n_clusters"] < 2]
+    if single:
+        found.append(f"Without any split, so without effect: {_names(single)}.")
+    same = (_names(group) for group in _equal_columns(ensemble, names))
+    found += [f"The same clustering, which counts again: {group}." for group in same]
+    if np.median(ensemble.cluster_counts) > np.sqrt(ensemble.n_objects) + 1:
+        found.append("Many values a column. If they are features: ensclust cluster.")
+    if facts["n_absent"]:
+        found.append(f"{facts['n_absent']:,} objects will have the consensus label -1.")
+    matrix = 4 * facts["n_distinct_rows"] ** 2
+    if matrix > DEFAULT_MEMORY:
+        found.append(
+            f"A matrix of the distinct rows would take {gibibytes(matrix)}: methods of "
+            "the object level work without it, slowly. Begin with -m ecpcs-mc."
+        )
+    return found
+
+
+def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
+    """Return the groups of clusterings that differ by the names of clusters only."""
+    groups: dict[bytes, list[str]] = {}
+    counts = ensemble.cluster_counts.tolist()
+    for name, column, k in zip(names, ensemble.columns, counts, strict=True):
+        order = first_appearance(column[column != ensemble.missing])
+        rank = np.full(k + 1, -1, np.int32)  # the last is that of missing labels
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        content = rank[np.minimum(column, k)].tobytes()
+        groups.setdefault(blake2b(content).digest(), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, Any]:
+    X = table.values
+    columns: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "min": float(column.min()),
+            "mean": float(column.mean()),
+            "max": float(column.max()),
+            "sd": float(column.std()),
+        }
+        for name, column in zip(table.columns, X.T, strict=True)
+    ]
+    found = []
+    constant = [c["name"] for c in columns if c["min"] == c["max"]]
+    if constant:
+        found.append(f"Constant, so without effect: {_names(constant)}.")
+    scales = [c["sd"] for c in columns if c["min"] < c["max"]]
+    if scales and max(scales) > _RATIO * min(scales):
+        ratio = max(scales) / min(scales)
+        found.append(
+            f"Standard deviations differ by a factor of {ratio:.3g}: large columns "
+            "decide alone. --standardize makes all count alike."
+        )
+    return {
+        "file": str(path),
+        "content": "features",
+        "n_objects": X.shape[0],
+        "n_features": X.shape[1],
+        "has_ids": table.ids is not None,
+        "columns": columns,
+        "suggestions": [*found, f"ensclust cluster {call}"],
+    }
+
+
+def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
+    facts = h5ad.contents(Path(path))
+    likely = [c["name"] for c in facts["obs"] if c["kind"] == "category"] or ["A", "B"]
+    found = [f"ensclust consensus {_arguments(path, {'columns': likely})}"]
+    first = [_arguments(path, {"columns": [name]}) for name in [*facts["obsm"]][:1]]
+    found += [f"ensclust cluster {call}" for call in first]
+    return {"file": str(path), "content": "anndata", **facts, "suggestions": found}
+
+
+def _listed(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[str]:
+    """Return some of the rows as lines of a table."""
+    cells = [[_cell(row[key]) for key in keys] for row in rows[:_SHOWN]]
+    cells.insert(0, [key.replace("n_", "").replace("_", " ") for key in keys])
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        f"  {row[0]:{widths[0]}}"
+        + "".join(f"  {c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))
+        for row in cells
+    ]
+    more = len(rows) - _SHOWN
+    return [*lines, f"  ... and {more:,} more"] if more > 0 else lines
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

@@ -1,0 +1,176 @@
+"""The commands ``reproduce`` and ``datasets``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from ensclust.paper.plan import Selection
+    from ensclust.paper.store import Store
+
+INITS = ("k-means++", "greedy-k-means++", "random")
+EXPERIMENTS = (
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "figure-size",
+    "figure-time",
+    "figure-fragments",
+)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Turn "wine,bc" into ("wine", "bc"), and "none" into ()."""
+    names = (part.strip() for part in text.split(","))
+    return () if text == "none" else tuple(dict.fromkeys(filter(None, names)))
+
+
+@click.command(short_help="Run the paper's experiments.")
+@click.argument("what", nargs=-1, metavar="[WHAT]...",
+                type=click.Choice([*EXPERIMENTS, "all"]))  # fmt: skip
+@click.option("--datasets", "names", type=_names, metavar="A,B",
+              show_default="all ten", help="Datasets to run.")  # fmt: skip
+@click.option("--methods", type=_names, metavar="A,B", show_default="all ten",
+              help="Methods to run.")  # fmt: skip
+@click.option("--runs", type=click.IntRange(min=1), metavar="R", show_default="20",
+              help="Runs of each setting.")  # fmt: skip
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+              default=Path("results"), show_default=True, metavar="DIR",
+              help="Directory of results; an interrupted run goes on.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Three runs on three small datasets.")
+@click.option("--true-k", is_flag=True, help="Leave out the sweeps for best-k.")
+@click.option("--n-jobs", type=int, metavar="J", show_default="one per core",
+              help="Processes; never changes the result.")  # fmt: skip
+@click.option("--data-home", metavar="DIR", show_default="ENSCLUST_DATA",
+              help="Directory with files like wine.npz.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="S",
+              help="Decides the result.")  # fmt: skip
+@click.option("--init", type=click.Choice(INITS), show_default=True,
+              default="k-means++", help="Start of k-means.")  # fmt: skip
+@click.option("--standardize", type=_names, default="wine", show_default=True,
+              metavar="A,B", help="Datasets to z-score, or none.")  # fmt: skip
+@click.option("--report-only", is_flag=True, help="Tables of what is there; no runs.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def reproduce(what, names, methods, runs, out, data_home, seed, init, standardize,
+              n_jobs, *, quick, true_k, report_only, quiet) -> None:  # fmt: skip
+    """Run the paper's experiments and put our figures beside the published ones.
+
+    WHAT is any of table1 to table5, figure-size, figure-time and figure-fragments, or
+    all (the default). Results, tables and figures go to the directory --out; a run that
+    was interrupted goes on when it is started again.
+    """
+    from ensclust._support.parallel import thread_count
+    from ensclust._support.validation import check_choice
+    from ensclust.datasets._load import data_directory
+    from ensclust.paper import protocol, report
+    from ensclust.paper.records import RESULTS
+    from ensclust.paper.store import Store
+
+    for name in standardize:
+        check_choice(name, "--standardize", protocol.DATASETS)
+    chosen = EXPERIMENTS if not what or "all" in what else tuple(dict.fromkeys(what))
+    rules = {"init": init, "standardized": standardize}
+    if seed is not None:
+        rules["seed"] = seed
+    store = Store(out, protocol.Protocol(**rules), data_home)
+    selection = _selection(chosen, names, methods, runs, quick=quick)
+    selection = replace(selection, is_swept=not true_k)
+    data_directory(data_home)
+    thread_count(n_jobs)
+    if report_only and not (store.work.is_dir() or (out / RESULTS).exists()):
+        msg = f"{out} holds no results. Leave out --report-only to make some."
+        raise ValueError(msg)
+    store.open()
+    failures = report.produce(
+        store,
+        selection,
+        _command(chosen, selection, store),
+        n_jobs=n_jobs,
+        report_only=report_only,
+        quiet=quiet,
+    )
+    click.echo(out / "summary.md")
+    if failures:
+        msg = f"{len(failures)} could not be done, such as {failures[0]}"
+        raise click.ClickException(msg)
+
+
+def _command(chosen, selection: Selection, store: Store) -> str:
+    """Return the command with all that decides its results."""
+    from ensclust.datasets._load import data_directory
+    from ensclust.paper import protocol
+
+    rules, usual = store.protocol, protocol.Protocol()
+    words = ["all"] if chosen == EXPERIMENTS else list(chosen)
+    if selection.datasets != protocol.DATASETS:
+        words += ["--datasets", ",".join(selection.datasets)]
+    if selection.methods != protocol.METHODS:
+        words += ["--methods", ",".join(selection.methods)]
+    words += ["--runs", str(selection.runs)]
+    words += [] if selection.is_swept else ["--true-k"]
+    words += [] if rules.seed == usual.seed else ["--seed", str(rules.seed)]
+    words += [] if rules.init == usual.init else ["--init", rules.init]
+    if rules.standardized != usual.standardized:
+        words += ["--standardize", ",".join(rules.standardized) or "none"]
+    words += ["--data-home", "DIR"] if data_directory(store.data_home) else []
+    return " ".join(["ensclust reproduce", *words])
+
+
+def _selection(chosen, names, methods, runs, *, quick: bool) -> Selection:
+    """Return what to run, or say which name is unknown."""
+    from ensclust._methods import METHODS
+    from ensclust._support.validation import check_choices
+    from ensclust.paper import protocol
+    from ensclust.paper.plan import NEEDS, Selection
+
+    if names is not None:
+        check_choices(names, "--datasets", protocol.DATASETS)
+    if methods is not None:
+        check_choices(methods, "--methods", protocol.METHODS)
+    usual = protocol.QUICK_DATASETS if quick else protocol.DATASETS
+    return Selection(
+        needs=frozenset(need for name in chosen for need in NEEDS[name]),
+        datasets=names or usual,
+        methods=tuple(m for m in methods or protocol.METHODS if m in METHODS),
+        runs=runs or (protocol.QUICK_RUNS if quick else protocol.RUNS),
+    )
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def datasets(*, as_json: bool) -> None:
+    """List the benchmark datasets."""
+    from ensclust import datasets as registry
+
+    infos = [registry.info(name) for name in registry.names()]
+    if as_json:
+        facts = {
+            info.name: {
+                "title": info.title,
+                "n_objects": info.n_objects,
+                "n_clusters": info.n_clusters,
+                "n_features": info.n_features,
+                "licence": info.licence,
+                "source": info.source,
+                "provider": info.provider,
+            }
+            for info in infos
+        }
+        click.echo(json.dumps(facts))
+        return
+    for info in infos:
+        size = f"{info.n_objects:,} objects, {info.n_features:,} features"
+        click.echo(f"{click.style(info.name, bold=True)}: {info.title}")
+        here = info.provider or "not included, from ENSCLUST_DATA or OpenML"
+        click.echo(f"    {size}, {info.n_clusters} classes; {info.licence}; {here}")
+        click.echo(f"    {info.source}")

@@ -1,0 +1,160 @@
+"""compare() and describe(), and the commands that show what they find."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.metrics import normalized_mutual_info_score
+
+import ensclust
+from ensclust._methods.comparison import pairwise_nmi
+from ensclust.cli._info import _equal_columns, as_text, describe
+from strategies import ensembles, label_tables, random_ensemble
+
+# --- agreement
+
+
+def literal_nmi(a, b):
+    both = (a >= 0) & (b >= 0)
+    if not both.any():
+        return 0.0
+    return normalized_mutual_info_score(a[both], b[both], average_method="geometric")
+
+
+@given(ensembles())
+def test_pairwise_nmi_is_that_of_scikit_learn_where_both_are_present(ensemble):
+    found = pairwise_nmi(ensemble)
+    labels = ensemble.labels.T
+    expected = [[literal_nmi(a, b) for b in labels] for a in labels]
+    np.fill_diagonal(expected := np.array(expected), 1.0)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_comparison_has_what_each_method_gives_best_first():
+    ensemble = random_ensemble(60, 5, 3, seed=0, missing=0.1)
+    names = ["kcc", "eac", "ecpcs-mc"]
+    found = ensclust.compare(ensemble, 3, names, random_state=4)
+    assert sorted(found.methods) == sorted(names)
+    assert list(found.anmi) == sorted(found.anmi, reverse=True)
+    for i, name in enumerate(found.methods):
+        labels = ensclust.consensus(ensemble, 3, name, random_state=4)
+        assert (found.labels[:, i] == labels).all()
+        inputs = [literal_nmi(labels, column) for column in ensemble.labels.T]
+        assert found.anmi[i] == pytest.approx(np.mean(inputs))
+        for j, other in enumerate(found.labels.T):
+            assert found.agreement[i, j] == pytest.approx(literal_nmi(labels, other))
+    assert (found.seconds > 0).all()
+
+
+def test_comparison_does_not_depend_on_n_jobs():
+    ensemble = random_ensemble(80, 4, 3, seed=1)
+    one, two = (
+        ensclust.compare(ensemble, 3, ["ecpcs-mc", "sec"], random_state=0, n_jobs=n)
+        for n in (1, 2)
+    )
+    assert one.methods == two.methods
+    assert (one.labels == two.labels).all()
+
+
+def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch):
+    from ensclust._methods import METHODS
+
+    def fail(*_):
+        msg = "needs something"
+        raise ImportError(msg)
+
+    monkeypatch.setattr(METHODS["mcla"], "_prepare", fail)
+    ensemble = random_ensemble(30, 4, 2, seed=0)
+    with pytest.warns(UserWarning, match="mcla is left out: needs something"):
+        found = ensclust.compare(ensemble, 2, random_state=0)
+    assert set(found.methods) == set(METHODS) - {"mcla"}
+    with pytest.raises(ImportError, match="needs something"):
+        ensclust.compare(ensemble, 2, ["mcla"])
+
+
+def test_unknown_method_is_refused_with_the_list():
+    with pytest.raises(ValueError, match=r"methods=.foo. is not known. Use one of"):
+        ensclust.compare([[0, 0], [1, 1]], 2, ["foo"])
+
+
+# --- what a file holds
+
+
+@pytest.mark.filterwarnings("ignore:.*a label of its own")
+@given(label_tables())
+def test_facts_about_labels_are_those_of_the_table(tmp_path_factory, labels):
+    path = tmp_path_factory.getbasetemp() / "facts.npy"
+    np.save(path, labels)
+    facts = describe(path, content="labels")
+    assert (facts["n_objects"], facts["n_clusterings"]) == labels.shape
+    clusters = [len(set(column[column >= 0])) for column in labels.T]
+    assert [column["n_clusters"] for column in facts["columns"]] == clusters
+    assert facts["n_missing"] == (labels < 0).sum()
+    assert facts["n_absent"] == (labels < 0).all(axis=1).sum()
+    assert facts["n_distinct_rows"] == len({tuple(row) for row in labels.tolist()})
+    assert as_text(json.loads(json.dumps(facts)))
+
+
+def test_suggestions_about_labels(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("a,b,c,d\n0,x,1,0\n0,x,1,0\n1,y,1,1\n1,y,1,1\n,,NA,-1\n")
+    text = as_text(describe(path))
+    assert "5 objects, 4 clusterings, 7 base clusters" in text
+    assert "Without any split, so without effect: c." in text
+    assert "The same clustering, which counts again: a, b, d." in text
+    assert "1 objects will have the consensus label -1" in text
+    assert text.endswith(f"ensclust consensus {path} -k K")
+
+
+def test_many_clusters_take_no_table_of_all_codes():
+    one = np.maximum(np.arange(70_000), 1)
+    ensemble = ensclust.Ensemble(np.column_stack([one, one[::-1], one % 7, 10 + one]))
+    tracemalloc.start()
+    groups = _equal_columns(ensemble, "abcd")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert groups == [["a", "d"]]
+    assert most < 2**24
+
+
+def test_fractions_make_it_features(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("name,x,y,z\na,0.1,100,1\nb,0.2,200,1\nc,0.3,300,1\n")
+    with pytest.raises(ValueError, match=r"column 'name': 'a' is not.*--id-column"):
+        describe(path)
+    text = as_text(describe(path, id_column="name"))
+    assert "3 objects, 3 features" in text
+    assert "Constant, so without effect: z." in text
+    assert "--standardize" in text
+    assert text.endswith(f"ensclust cluster {path} -k K --id-column name")
+
+
+def test_whole_numbers_can_be_read_as_features(tmp_path):
+    np.save(tmp_path / "data.npy", np.arange(300).reshape(100, 3) * 7 % 61)
+    facts = describe(tmp_path / "data.npy")
+    assert any("If they are features" in text for text in facts["suggestions"])
+    facts = describe(tmp_path / "data.npy", content="features")
+    assert (facts["content"], facts["n_features"]) == ("features", 3)
+
+
+def test_long_tables_are_cut_short(tmp_path):
+    np.save(tmp_path / "data.npy", np.tile([0, 1, 0, 1], (30, 1)).T)
+    assert "  ... and 10 more" in as_text(describe(tmp_path / "data.npy"))
+
+
+def test_h5ad_is_looked_at(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    obs = pandas.DataFrame({"leiden": pandas.Categorical(["a", "b", None])})
+    obs.index = obs.index.astype(str)
+    cells = anndata.AnnData(np.ones((3, 2)), obs=obs)
+    cells.obsm["X_pca"] = np.ones((3, 2))
+    path = tmp_path / "cells.h5ad"
+    cells.write_h5ad(path)
+    facts = describe(path)
+    leiden = {"name": "leiden", "kind": "category", "n_values": 2, "n_missing": 1}
+    assert facts["obs"] == [leiden]
+    assert f"ensclust consensus {path} -k K --columns leiden" in as_text(facts)
+    assert f"ensclust cluster {path} -k K --columns X_pca" in as_text(facts)

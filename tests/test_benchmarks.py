@@ -2,10 +2,11 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
-from benchmarks import inputs, report, results, worker
+from benchmarks import inputs, report, results, walks, worker
 from benchmarks.__main__ import choose, main
 from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
 from benchmarks.works import WORKS, scatter
@@ -171,3 +172,53 @@ def test_a_failed_side_is_reported_and_judges_nothing():
     assert verdict.met is None
     assert math.isnan(verdict.value)
     assert any("ValueError: no" in note for note in report.notes([race], lines))
+
+
+def test_walks_are_counted_and_compared(tmp_path, capsys):
+    before = walks.ROOT / "benchmarks" / "results" / "walks" / "before.json"
+    assert set(json.loads(before.read_text())["walks"]) == set(walks.WALKS)
+    path = tmp_path / "after.json"
+    walks.main(["ecpcs-mc", "--json", str(path), "--before", str(before)])
+    found = json.loads(path.read_text())["walks"]
+    assert set(found) == {"ecpcs-mc"}
+    counts = found["ecpcs-mc"]
+    for name in walks.COUNTS:
+        assert 0 < counts["above support"][name] <= counts["all"][name]
+    assert counts["all"]["modules"] == len(counts["modules"])
+    text = capsys.readouterr().out
+    assert "modules at most 70%, pairs at most 60%" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_callers_are_looked_for_below_what_is_not_ours(tmp_path, monkeypatch):
+    package = tmp_path / "walked"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "_html.py").write_text("def escape():\n    return 1\n")
+    (package / "outer.py").write_text(
+        "from functools import reduce\n"
+        "def walk():\n"
+        "    from walked import inner\n"
+        "    return reduce(lambda a, b: inner.add(a, b), range(3))\n"
+    )
+    (package / "inner.py").write_text(
+        "from walked._html import escape\n"
+        "class Unseen:\n"
+        "    value = escape()\n"
+        "def add(a, b):\n"
+        "    return a + b + escape()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from walked import outer
+
+    counter = walks.Counter(package)
+    profile = sys.getprofile()
+    try:
+        with counter.counting() as counts:
+            outer.walk()
+    finally:
+        sys.setprofile(profile)
+    assert counts.pairs == {("outer", "inner"), ("inner", "_html")}
+    assert {name for _, name, _ in counts.functions} == {"walk", "add", "escape"}
+    found = walks.figures(counts, walks.SUPPORT["flat"])
+    assert found["above support"] == {"modules": 2, "functions": 2, "pairs": 1}

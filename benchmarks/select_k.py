@@ -15,8 +15,8 @@ from statistics import mean
 from typing import Any
 
 from ensclust import generate, select_k
-from ensclust._methods.selection import DEFAULT_CRITERION
 from ensclust._quality.criteria import CRITERIA, suggest
+from ensclust._quality.k_selection import DEFAULT_CRITERION
 from ensclust.datasets import names
 from ensclust.paper.protocol import Protocol, by_size, true_k
 from ensclust.paper.store import Store, features, write, write_json

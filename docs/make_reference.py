@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-# Classes that functions return; users meet them but do not import them.
-RESULTS = (
-    "ensemble.Fragments",
-    "selection.KSelection",
-    "comparison.Comparison",
-    "agreement.Agreement",
-)
 INTRODUCTIONS = {
     "Estimators": "One class per method, and :class:`BestConsensus`, which chooses "
     'among them. ``fit(X)`` takes features, or labels with ``base="precomputed"``.',
@@ -59,9 +52,9 @@ def groups() -> dict[str, tuple[str, str, list[str]]]:
     """Return for each group what it is, the module its names are in, and the names."""
     found = {name: [] for name in INTRODUCTIONS}
     for name, home in ensclust._HOMES.items():
-        if home.startswith("_methods."):
+        if home.startswith("_methods.") and inspect.isclass(getattr(ensclust, name)):
             found["Estimators"].append(name)
-        elif home == "plotting":
+        elif home == "_view.plotting":
             found["Plotting"].append(name)
         elif inspect.isfunction(getattr(ensclust, name)):
             found["Functions"].append(name)
@@ -69,7 +62,6 @@ def groups() -> dict[str, tuple[str, str, list[str]]]:
             found["Objects"].append(name)
     rank = {cls.__name__: place for place, cls in enumerate(METHODS.values())}
     found["Estimators"].sort(key=lambda name: rank.get(name, len(rank)))
-    found["Objects"] += RESULTS
     groups = {
         name: (INTRODUCTIONS[name], "ensclust", names)
         for name, names in found.items()

@@ -41,7 +41,7 @@ ROOMS = (
 # Methods for convenience that draw; nothing else may import upward.
 UPWARD = {
     ("_trees.dendrogram", "_view"),
-    ("_methods.selection", "_view"),
+    ("_quality.k_selection", "_view"),
     ("_methods.base", "_view"),
 }
 

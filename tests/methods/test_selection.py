@@ -12,9 +12,9 @@ from sklearn.metrics import silhouette_score
 
 import ensclust
 from ensclust import CoAssociation, Ensemble, consensus, select_k
-from ensclust._methods.selection import KSelection
 from ensclust._quality import cohesion, criteria
 from ensclust._quality.criteria import CRITERIA, suggest
+from ensclust._quality.k_selection import KSelection
 from strategies import ensembles, random_ensemble
 
 CLEAR = random_ensemble(120, 12, 4, seed=0, noise=0.05)

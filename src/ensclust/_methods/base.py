@@ -21,6 +21,7 @@ from ensclust._generate.base_k import default_base_k
 from ensclust._generate.generation import EnsembleGenerator, validate_features
 from ensclust._quality.certainty import Certainty
 from ensclust._quality.cohesion import memberships
+from ensclust._quality.result import Result
 from ensclust._stream.blocks import is_dask_array, is_stream
 from ensclust._stream.tally import Tally, in_memory
 from ensclust._support import memory
@@ -240,6 +241,34 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         given = {"X": X, "truth": truth, "ids": ids, "names": names}
         report_model(path, self, **given, selection=selection, title=title)
 
+    def _result(self) -> Result:
+        """Return what was found as facts, for views."""
+        check_is_fitted(self, "labels_")
+        ensemble = in_memory(self.ensemble_)
+        precomputed = self._is_precomputed()
+        return Result(
+            method=self._method_name(),
+            title=self.info.title,
+            estimator=self,
+            is_precomputed=precomputed,
+            names=getattr(self, "feature_names_in_", None) if precomputed else None,
+            ensemble=ensemble,
+            labels=self.labels_,
+            weights=self.weights_,
+            dendrogram=getattr(self, "dendrogram_", None),
+            cluster_similarity=getattr(self, "cluster_similarity_", None),
+            meta_labels=getattr(self, "meta_labels_", None),
+            selection=getattr(self, "selection_", None),
+            n_objects=ensemble.n_objects,
+        )
+
+    def _method_name(self) -> str:
+        """Return the name of the method, as the command line knows it."""
+        from ensclust._methods import METHODS  # noqa: PLC0415  the table imports this
+
+        own = [name for name, method in METHODS.items() if type(self) is method]
+        return own[0] if own else type(self).__name__
+
     def _encode(self, X) -> Ensemble:
         """Return the base clusters of other objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "labels_")
@@ -285,7 +314,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def _select(self, ensemble: Ensemble) -> int:
         """Return the number of clusters that suits the ensemble."""
-        from ensclust._methods.selection import DEFAULT_CRITERION, select_k  # noqa: PLC0415
+        from ensclust._methods.selection import select_k  # noqa: PLC0415
+        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
 
         self.selection_ = select_k(
             ensemble,

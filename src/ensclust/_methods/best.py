@@ -149,6 +149,9 @@ class BestConsensus(BaseConsensus):
             "seconds": seconds,
         }
 
+    def _method_name(self) -> str:
+        return f"best ({self.best_method_})"
+
     def _names(self, ensemble: Ensemble) -> list[str]:
         if self.methods is None:
             n_distinct = len(ensemble.fragments().counts)

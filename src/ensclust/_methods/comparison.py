@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import METHODS
 from ensclust._methods.combination import consensus
-from ensclust._support import notebook
+from ensclust._quality.comparison import Comparison
 from ensclust._support.progress import tell
 from ensclust._support.validation import (
     check_choices,
@@ -27,61 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SMALL = 200  # objects to compile kernels on, so that no time contains it
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What several methods make of the same ensemble, the best agreement first.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Their names.
-    labels : ndarray of shape (n_objects, n_methods)
-        Their consensus clusterings.
-    anmi : ndarray of shape (n_methods,)
-        Mean NMI of each with the base clusterings. It needs no truth, and it is no
-        truth: it says how well a result sums up its inputs.
-    agreement : ndarray of shape (n_methods, n_methods)
-        NMI between their results.
-    seconds : ndarray of shape (n_methods,)
-        Time that each took.
-    """
-
-    methods: tuple[str, ...]
-    labels: np.ndarray
-    anmi: np.ndarray
-    agreement: np.ndarray
-    seconds: np.ndarray
-
-    def __str__(self) -> str:
-        lines = [f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}"]
-        for name, labels, anmi, seconds in zip(
-            self.methods, self.labels.T, self.anmi, self.seconds, strict=True
-        ):
-            lines.append(f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}")
-        lines += ["", "NMI between the results", " " * 10]
-        lines[-1] += "".join(f"{name:>10}" for name in self.methods)
-        for name, row in zip(self.methods, self.agreement, strict=True):
-            lines.append(f"{name:10}" + "".join(f"{value:10.3f}" for value in row))
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                name,
-                self.labels[:, i].max() + 1,
-                notebook.Share(self.anmi[i]),
-                notebook.Share(self.agreement[0, i]),
-                self.seconds[i],
-            )
-            for i, name in enumerate(self.methods)
-        ]
-        return notebook.table(
-            f"{len(self.methods)} methods on {len(self.labels):,} objects",
-            ("method", "clusters", "ANMI", f"NMI with {self.methods[0]}", "seconds"),
-            rows,
-        )
 
 
 def compare(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensclust._methods.selection import KSelection, select_k
+from ensclust._methods.selection import select_k
 from ensclust._quality.criteria import CRITERIA
+from ensclust._quality.k_selection import KSelection
 from ensclust._support.validation import import_optional
 from ensclust._view.plotting import _style
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._methods.selection import KSelection
+from ensclust._quality.k_selection import KSelection
 
 
 def check_path(path: Any) -> None:

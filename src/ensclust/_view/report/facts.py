@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ensclust._methods.base import BaseConsensus
-    from ensclust._methods.selection import KSelection
+    from ensclust._quality.k_selection import KSelection
 
 _MOST = 500  # clusters, or classes, that a browser draws in good time
 _LISTED = 1000  # least certain objects in the table

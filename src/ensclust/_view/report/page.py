@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ensclust._methods.base import BaseConsensus
-    from ensclust._methods.selection import KSelection
+    from ensclust._quality.k_selection import KSelection
 
 _ASSETS = files("ensclust._view.report") / "assets"
 _SCRIPTS = ("theme.js", "charts.js", "structure.js", "table.js", "main.js")

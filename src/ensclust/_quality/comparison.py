@@ -1,0 +1,66 @@
+"""Comparison: what several methods make of the same base clusterings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ensclust._support import notebook
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What several methods make of the same ensemble, the best agreement first.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Their names.
+    labels : ndarray of shape (n_objects, n_methods)
+        Their consensus clusterings.
+    anmi : ndarray of shape (n_methods,)
+        Mean NMI of each with the base clusterings. It needs no truth, and it is no
+        truth: it says how well a result sums up its inputs.
+    agreement : ndarray of shape (n_methods, n_methods)
+        NMI between their results.
+    seconds : ndarray of shape (n_methods,)
+        Time that each took.
+    """
+
+    methods: tuple[str, ...]
+    labels: np.ndarray
+    anmi: np.ndarray
+    agreement: np.ndarray
+    seconds: np.ndarray
+
+    def __str__(self) -> str:
+        lines = [f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}"]
+        for name, labels, anmi, seconds in zip(
+            self.methods, self.labels.T, self.anmi, self.seconds, strict=True
+        ):
+            lines.append(f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}")
+        lines += ["", "NMI between the results", " " * 10]
+        lines[-1] += "".join(f"{name:>10}" for name in self.methods)
+        for name, row in zip(self.methods, self.agreement, strict=True):
+            lines.append(f"{name:10}" + "".join(f"{value:10.3f}" for value in row))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                self.labels[:, i].max() + 1,
+                notebook.Share(self.anmi[i]),
+                notebook.Share(self.agreement[0, i]),
+                self.seconds[i],
+            )
+            for i, name in enumerate(self.methods)
+        ]
+        return notebook.table(
+            f"{len(self.methods)} methods on {len(self.labels):,} objects",
+            ("method", "clusters", "ANMI", f"NMI with {self.methods[0]}", "seconds"),
+            rows,
+        )

@@ -1,0 +1,140 @@
+"""KSelection: what criteria say of each number of clusters, and what they suggest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._quality.criteria import CRITERIA
+from ensclust._support import notebook
+from ensclust._support.validation import import_optional
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
+DEFAULT_CRITERION = "anmi"
+
+
+@dataclass(frozen=True, repr=False)
+class KSelection:
+    """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
+
+    Attributes
+    ----------
+    method : str
+        The consensus method that made the clusters.
+    ks : tuple of int
+        The numbers of clusters tried, ascending.
+    scores : dict of str to tuple of float
+        Value of every criterion for each k; NaN where it is not defined.
+    suggested : dict of str to int
+        The number of clusters each criterion suggests; one that is defined nowhere
+        is left out.
+    n_judged : int
+        Number of objects that were judged: all, or a sample.
+    """
+
+    method: str
+    ks: tuple[int, ...]
+    scores: dict[str, tuple[float, ...]]
+    suggested: dict[str, int]
+    n_judged: int
+
+    @property
+    def best_k(self) -> int:
+        """The suggestion of the decisive criterion; the smallest k if there is none."""
+        return self.suggested.get(self.decisive, self.ks[0])
+
+    @property
+    def decisive(self) -> str:
+        """The criterion that ``best_k`` follows: the default, or the first with one."""
+        if DEFAULT_CRITERION in self.suggested:
+            return DEFAULT_CRITERION
+        return next(iter(self.suggested), "")
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One dict per k: "k", every criterion, and "delta_area" beside "cdf_area".
+
+        The delta area is Monti's: the area's growth from the k before, relative to it
+        (for the first k the area itself).
+        """
+        columns: dict[str, Sequence] = {"k": self.ks}
+        for name, values in self.scores.items():
+            columns[name] = values
+            if name == "cdf_area":
+                columns["delta_area"] = _relative_growth(values)
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def to_pandas(self):
+        """Return the table as a pandas DataFrame, indexed by k."""
+        pandas = import_optional("pandas", "KSelection.to_pandas", "pandas")
+        return pandas.DataFrame(self.table).set_index("k")
+
+    def plot(self, axes=None):
+        """Draw each criterion over k with matplotlib and return the axes.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, sequence of them or None
+            One per criterion, or one that they share; None makes a figure. A dot marks
+            the suggested k.
+
+        See Also
+        --------
+        ensclust.SelectKDisplay : The same, for estimators and ensembles as well.
+        """
+        from ensclust._view.plotting import SelectKDisplay  # noqa: PLC0415  drawing is above
+
+        return SelectKDisplay.from_selection(self, ax=axes).axes_
+
+    def __str__(self) -> str:
+        """Return the table for people; a star marks what a criterion suggests."""
+        rows = self.table
+        width = {name: max(len(name), 7) + 2 for name in rows[0]}
+        lines = ["".join(f"{name:>{size}} " for name, size in width.items())]
+        for row in rows:
+            line = f"{row['k']:>{width['k']}} "
+            for name in list(width)[1:]:
+                mark = "*" if self.suggested.get(name) == row["k"] else " "
+                value = "-" if np.isnan(row[name]) else f"{row[name]:.4f}"
+                line += f"{value:>{width[name]}}{mark}"
+            lines.append(line)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.scores)
+        tried = f"k from {self.ks[0]} to {self.ks[-1]}"
+        lines = [f"KSelection: {self.method}, {tried}, {self.n_judged:,} objects"]
+        for name in self.scores:
+            k = self.suggested.get(name)
+            mark = "  <- best_k" if name == self.decisive else ""
+            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+            lines.append(f"  {name:<{width}}  {k or '-':>3}  {rule}{mark}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, values in self.scores.items():
+            k = self.suggested.get(name, np.nan)
+            value = values[self.ks.index(k)] if name in self.suggested else np.nan
+            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+            rows.append((name, k, value, rule))
+        return notebook.table(
+            f"KSelection: {self.method}, k from {self.ks[0]} to {self.ks[-1]}, "
+            f"{self.n_judged:,} objects",
+            ("criterion", "k", "value", "rule"),
+            rows,
+            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
+        )
+
+
+def _relative_growth(area: Sequence[float]) -> list[float]:
+    values = np.array(area)
+    before = np.append(1.0, values[:-1])
+    growth = np.append(values[:1], np.diff(values))
+    return (growth / np.where(before > 0, before, np.nan)).tolist()

@@ -1,0 +1,60 @@
+"""Result: what a fitted method found, as facts that views and reports read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._quality.k_selection import KSelection
+    from ensclust._trees.dendrogram import Dendrogram
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a fitted method found; None stands for what it does not have.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method, as the command line knows it, or of its class.
+    title : str
+        What the method is called in full.
+    estimator : BaseConsensus
+        The estimator, for its parameters.
+    is_precomputed : bool
+        Whether it was fitted to labels.
+    names : sequence of str or None
+        Names of the base clusterings.
+    ensemble : Ensemble
+        The base clusterings of the objects that are shown.
+    labels : ndarray of shape (N,)
+        Their clusters.
+    weights : ndarray of shape (M,) or None
+        Weights of the base clusterings.
+    dendrogram : Dendrogram or None
+        The tree, over the objects that are in some clustering.
+    cluster_similarity, meta_labels : ndarray or None
+        Similarity of the base clusters that have a weight, and the clusters they take.
+    selection : KSelection or None
+        How the number of clusters was chosen.
+    n_objects : int
+        Objects in all; more than are shown where these are a sample of a stream.
+    """
+
+    method: str
+    title: str
+    estimator: Any
+    is_precomputed: bool
+    names: Any
+    ensemble: Ensemble
+    labels: np.ndarray
+    weights: np.ndarray | None
+    dendrogram: Dendrogram | None
+    cluster_similarity: np.ndarray | None
+    meta_labels: np.ndarray | None
+    selection: KSelection | None
+    n_objects: int

@@ -11,8 +11,8 @@ import ensclust
 import mutants
 from conftest import ROOT, pages
 from ensclust._methods import METHODS
-from ensclust._methods.selection import DEFAULT_CRITERION
 from ensclust._quality.criteria import CRITERIA
+from ensclust._quality.k_selection import DEFAULT_CRITERION
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SOURCES = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from benchmarks import plots, report, runner, table
+from benchmarks.sources import ROOT
+from ensclust._support.json_files import read_lines, write_lines
 
 WIDTH = 150  # of tables that go into a file
 LINES, REPORT = "measurements.jsonl", "report.md"
@@ -19,9 +20,12 @@ LINES, REPORT = "measurements.jsonl", "report.md"
 @click.option("--quick", "size", flag_value="quick", help="Small sizes, no repeats.")
 @click.option("--size", default="full", type=click.Choice(list(table.SIZES)))
 @click.option("--repeats", type=click.IntRange(0), help="Timed processes per side.")
+@click.option("--source", type=click.Path(path_type=Path), default=ROOT,
+              help="A checkout whose package is measured, instead of this one.",
+              show_default="this one")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), default="benchmarks/reports")
 @click.option("--only-report", is_flag=True, help="Report on the lines in OUT.")
-def main(names, size, repeats, out, only_report):
+def main(names, size, repeats, source, out, only_report):
     """Measure speed and memory beside what people use.
 
     NAMES are measurements, or the beginnings of their names; none means all.
@@ -32,17 +36,15 @@ def main(names, size, repeats, out, only_report):
     chosen = choose(table.measurements(size), names)
     out.mkdir(parents=True, exist_ok=True)
     if not only_report:
-        with (out / LINES).open("w") as file:
-
-            def write(line):
-                file.write(json.dumps(line) + "\n")
-                file.flush()
+        if repeats is None:
+            repeats = 3 if size == "full" else 0
+        lines = []
+        for found in runner.run(chosen, repeats=repeats, size=size, source=source):
+            lines += found
+            write_lines(out / LINES, lines)
+            for line in found:
                 console.print(progress(line), highlight=False, markup=False)
-
-            if repeats is None:
-                repeats = 3 if size == "full" else 0
-            runner.run(chosen, write, repeats=repeats, size=size)
-    lines = [json.loads(line) for line in (out / LINES).read_text().splitlines()]
+    lines = read_lines(out / LINES)
     found, remarks = report.tables(chosen, lines), report.notes(chosen, lines)
     pictures = plots.draw(chosen, lines, out)
     (out / REPORT).write_text(report.markdown(found, remarks, pictures))

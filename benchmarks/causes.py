@@ -7,18 +7,19 @@ of ECPCS-HC on ensembles of other seeds. Writes causes.json to --out, which
 
 from __future__ import annotations
 
-import json
-import warnings
+from functools import partial
 from pathlib import Path
 
 import click
 import numpy as np
-from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from ensclust import consensus, metrics
-from ensclust.paper import paper, protocol
-from ensclust.paper.store import Store, features
+from ensclust._support.json_files import write_json
+from ensclust.paper import _paper, _protocol
+from ensclust.paper._layout import grid
+from ensclust.paper._runner import run
+from ensclust.paper._store import Store, features
+from ensclust.paper._work import on_one_thread
 
 STARTS = (1, 10, 50)
 CELLS = (  # by ARI: those that are far off, and others of the same methods
@@ -41,11 +42,11 @@ SEEDED = ("ecpcs-hc", "ls", "true-k")
 @click.option("--out", type=click.Path(path_type=Path), default="benchmarks/results")
 @click.option("--work", type=click.Path(path_type=Path), default="results")
 @click.option("--data-home", help="Directory with files like wine.npz.")
-@click.option("--runs", default=protocol.RUNS, show_default=True)
+@click.option("--runs", default=_protocol.RUNS, show_default=True)
 def main(out, work, data_home, runs):
     """Score, and write what was found."""
     stores = {
-        s: Store(work / f"seed-{s}", protocol.Protocol(s), data_home) for s in SEEDS
+        s: Store(work / f"seed-{s}", _protocol.Protocol(s), data_home) for s in SEEDS
     }
     found = {
         "starts": [
@@ -62,15 +63,14 @@ def main(out, work, data_home, runs):
             "by seed": {seed: scores(stores[seed], SEEDED, runs) for seed in SEEDS},
         },
     }
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "causes.json").write_text(json.dumps(found, indent=1) + "\n")
+    write_json(out / "causes.json", found, indent=1)
     click.echo(tables(found))
 
 
 def facts(cell: tuple[str, str, str]) -> dict:
     """Return what a cell is, and the published score."""
     method, dataset, criterion = cell
-    published = paper.compared("ari", dataset, criterion)[method]
+    published = _paper.compared("ari", dataset, criterion)[method]
     return {
         "method": method,
         "dataset": dataset,
@@ -81,50 +81,50 @@ def facts(cell: tuple[str, str, str]) -> dict:
 
 def scores(store: Store, cell, runs: int, **params) -> list[float]:
     """Return mean and standard deviation of ARI over runs, two at a time."""
-    tasks = (delayed(score)(store, cell, run, params) for run in range(runs))
-    values = Parallel(2)(tasks)
-    click.echo(f"{' '.join(cell)} {store.protocol.seed} {params}", err=True)
+    title = f"{' '.join(cell)} {store.protocol.seed} {params}"
+    do = partial(score, store, cell, params)
+    found = dict(run(range(runs), do, title=title, n_jobs=2))
+    values = [found[number] for number in range(runs)]
     return [float(np.mean(values)), float(np.std(values, ddof=1))]
 
 
-def score(store: Store, cell, run: int, params: dict) -> float:
+def score(store: Store, cell, params: dict, number: int) -> float:
     """Return the ARI of one run; with best-k that of the best number of clusters."""
     method, dataset, criterion = cell
     rules = store.protocol
-    ks = [protocol.true_k(dataset)]
+    ks = [_protocol.true_k(dataset)]
     if criterion == "best-k":
-        ks = list(protocol.sweep(dataset))
-    y = features(dataset, store.data_home, dataset in rules.standardized)[1]
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        ensemble = store.ensemble(dataset, run, protocol.N_CLUSTERINGS)
-        seed = rules.consensus_seed(dataset, run)
+        ks = list(_protocol.sweep(dataset))
+    y = features(store, dataset)[1]
+    with on_one_thread():
+        ensemble = store.ensemble(dataset, number, _protocol.N_CLUSTERINGS)
+        seed = rules.consensus_seed(dataset, number)
         labels = consensus(ensemble, ks, method, random_state=seed, n_jobs=1, **params)
     return 100 * max(metrics.ari(y, column) for column in labels.T)
 
 
 def tables(found: dict) -> str:
     """Return both trials as tables."""
+    starts = found["starts"]
     seeds = found["seeds"]["by seed"]
-    n_seeds = len(seeds)
-    heads = list(found["starts"][0]["by n_init"])
-    rows = [
-        f"| cell | {' | '.join(f'n_init = {n}' for n in heads)} | paper |",
-        "|---|" + "---:|" * (len(heads) + 1),
+    by_start = [
+        ["cell", *(f"n_init = {n}" for n in starts[0]["by n_init"]), "paper"],
         *(
-            f"| {c['dataset']} {c['method']} ARI {c['criterion']} | "
-            f"{' | '.join(map(spread, c['by n_init'].values()))} | "
-            f"{spread(c['paper'])} |"
-            for c in found["starts"]
+            [
+                f"{c['dataset']} {c['method']} ARI {c['criterion']}",
+                *map(spread, [*c["by n_init"].values(), c["paper"]]),
+            ]
+            for c in starts
         ),
-        "",
-        f"| cell | seed {' | seed '.join(map(str, seeds))} | paper |",
-        "|---|" + "---:|" * (n_seeds + 1),
-        f"| {SEEDED[1]} {SEEDED[0]} ARI {SEEDED[2]} | "
-        f"{' | '.join(map(spread, seeds.values()))} | "
-        f"{spread(found['seeds']['paper'])} |",
     ]
-    return "\n".join(rows) + "\n"
+    by_seed = [
+        ["cell", *(f"seed {seed}" for seed in seeds), "paper"],
+        [
+            f"{SEEDED[1]} {SEEDED[0]} ARI {SEEDED[2]}",
+            *map(spread, [*seeds.values(), found["seeds"]["paper"]]),
+        ],
+    ]
+    return f"{grid(by_start, gap='')}\n\n{grid(by_seed, gap='')}\n"
 
 
 def spread(pair: list[float]) -> str:

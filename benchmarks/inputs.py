@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.sources import ROOT
+
 CACHE = "ENSCLUST_BENCH_CACHE"  # environment variable: the directory of this run
 N_CLUSTERS = 26
 N_FEATURES = 16

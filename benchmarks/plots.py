@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from benchmarks.results import collect
-from ensclust.paper.figures import COLOURS
+from ensclust.paper._figures import COLOURS
 
 if TYPE_CHECKING:
     from pathlib import Path

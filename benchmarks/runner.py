@@ -8,18 +8,21 @@ import platform
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.inputs import CACHE, ROOT
+from benchmarks.inputs import CACHE
+from benchmarks.sources import ROOT, commit, environment
+from ensclust.paper import _runner as jobs
+from ensclust.paper._work import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterator
 
     from benchmarks.table import Measurement, Side
 
-PACKAGES = ("ensclust", "numpy", "scipy", "scikit-learn", "numba", "fastcluster")
 SLOW = 100.0  # seconds above which a side is timed once
 PATIENCE = 3600  # seconds after which a side is given up
 SPARE = 1.2  # touched beforehand, as a multiple of the peak that was seen
@@ -36,34 +39,38 @@ KEEPING = {
 
 
 def run(
-    table: Iterable[Measurement],
-    write: Callable[[dict], None],
+    table: list[Measurement],
     *,
     repeats: int = 3,
     size: str = "full",
-) -> None:
-    """Measure everything; give each result to ``write`` as soon as it is there."""
-    shared = {"size": size, **conditions()}
+    source: Path = ROOT,
+) -> Iterator[list[dict]]:
+    """Measure everything; yield the lines of each measurement when it is done.
+
+    ``source`` is the checkout whose package is measured.
+    """
+    shared = {"size": size, **conditions(), **commit(source)}
     with tempfile.TemporaryDirectory(prefix="ensclust-bench-") as folder:
-        environment = {**os.environ, CACHE: folder}
-        for measurement in table:
-            for line in measure(measurement, repeats, environment):
-                write({**line, **shared})
+        do = partial(measure, repeats, {**environment(source), CACHE: folder})
+        for _, lines in jobs.run(table, do, title="measuring"):
+            yield [{**line, **shared} for line in lines]
 
 
-def measure(measurement: Measurement, repeats: int, environment: dict):
-    """Yield one line per run: memory of each side first, then times in turn.
+def measure(repeats: int, variables: dict, measurement: Measurement) -> list[dict]:
+    """Return one line per run: memory of each side first, then times in turn.
 
     Without repeats, both come from one process.
     """
-    if not repeats:
-        for side in measurement.sides:
-            yield spawn(measurement, side, {"measure": "both"}, environment)
-        return
+    lines: list[dict] = []
+
+    def take(side: Side, job: dict, more: dict | None = None) -> dict:
+        names = {"measurement": measurement.name, "side": side.name}
+        lines.append({**names, **spawn(side, job, {**variables, **(more or {})})})
+        return lines[-1]
+
     touch, left = {}, {}
     for side in measurement.sides:
-        line = spawn(measurement, side, {"measure": "memory"}, environment)
-        yield line
+        line = take(side, {"measure": "memory" if repeats else "both"})
         if "error" not in line:
             touch[side.name] = int(SPARE * line["peak_mb"] * 1e6) + 2**26
             left[side.name] = 1 if line["cold_seconds"] > SLOW else repeats
@@ -71,24 +78,20 @@ def measure(measurement: Measurement, repeats: int, environment: dict):
         for side in measurement.sides:
             if left.get(side.name, 0) > repeat:
                 job = {"measure": "time", "touch": touch[side.name], "repeat": repeat}
-                yield spawn(measurement, side, job, {**environment, **KEEPING})
+                take(side, job, KEEPING)
+    return lines
 
 
-def spawn(measurement: Measurement, side: Side, job: dict, environment: dict) -> dict:
+def spawn(side: Side, job: dict, variables: dict) -> dict:
     """Run a side in a new process; return its line, with an error where it failed."""
     job = {**job, "work": side.work, "params": side.params}
-    line = {
-        "measurement": measurement.name,
-        "side": side.name,
-        **job,
-        "load": os.getloadavg()[0],
-    }
+    line = {**job, "load": os.getloadavg()[0]}
     command = [sys.executable, "-m", "benchmarks.worker", json.dumps(job)]
     try:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env=environment,
+            env=variables,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -110,10 +113,7 @@ def conditions() -> dict:
         else os.cpu_count(),
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version_of(package) for package in PACKAGES},
-        },
+        "versions": {**versions(), "fastcluster": version_of("fastcluster")},
     }
 
 

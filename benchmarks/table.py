@@ -24,8 +24,8 @@ SIZES = {
     },
     "quick": {
         "without": (
-            *("methods", "against", "propagate-64", "srs-wine", "generate-Mini"),
-            *("wide", "leaves", "resampling", "import", "eac"),
+            *("against", "propagate-64", "srs-wine", "generate-Mini"),
+            *("wide", "leaves", "resampling"),
         ),
         "k": 26,
         "base": {"m": 20, "lo": 26, "hi": 54},
@@ -124,6 +124,9 @@ class Measurement:
     bars: tuple[Bar, ...] = ()
     same: tuple[str, ...] = ()
     axis: str | None = None
+
+    def __str__(self) -> str:
+        return self.name
 
     def side(self, name: str) -> Side:
         """Return a side by its name."""

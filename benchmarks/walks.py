@@ -34,13 +34,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import sources
+from benchmarks.sources import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
     import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
 # Modules, or folders of them, that any other may use: by the layout of the package,
 # which is "rooms" where it has a folder _support.
 SUPPORT = {
@@ -86,35 +88,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 def measure(source: Path = ROOT, walks: list[str] | None = None) -> dict[str, Any]:
     """Walk in a fresh process, through the package in ``source``/src."""
-    folder = source.resolve() / "src"
-    if not (folder / "ensclust" / "__init__.py").exists():
-        sys.exit(f"there is no src/ensclust in {source}")
-    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment, folder = sources.environment(source), source.resolve() / "src"
     done = subprocess.run(
         [sys.executable, "-c", WORKER, str(folder), *(walks or WALKS)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        env=environment,
         stdout=subprocess.PIPE,
         check=True,
     )
-    return {**commit(source), **json.loads(done.stdout.splitlines()[-1])}
-
-
-def commit(source: Path) -> dict[str, Any]:
-    """Return which commit a checkout is at, and whether its package is changed."""
-
-    def git(*arguments: str) -> str | None:
-        command = ["git", "-C", str(source), *arguments]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-        except (OSError, subprocess.CalledProcessError):  # not from a repository
-            return None
-        return done.stdout.strip()
-
-    return {
-        "commit": git("rev-parse", "--short=7", "HEAD"),
-        "is_changed": bool(git("status", "--porcelain", "--", "src")),
-    }
+    return {**sources.commit(source), **json.loads(done.stdout.splitlines()[-1])}
 
 
 def worker() -> None:

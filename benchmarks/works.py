@@ -131,12 +131,12 @@ def _with_starts(method, **options):
 def counts_and_votes(labels, _):
     """Do what in ECPCS-MC depends on the number of objects."""
     from ensclust import Ensemble
-    from ensclust._cuts import voting
+    from ensclust._cuts.voting import Vote
 
     ensemble = Ensemble(labels)
     overlap = ensemble.intersections()
     meta_labels = np.arange(len(overlap)) % 26
-    return voting.vote(ensemble, meta_labels, seed=0)
+    return Vote(meta_labels, seed=0).label(ensemble)
 
 
 def generate(X, options):
@@ -171,9 +171,8 @@ def n_clusters(labels):
     return float(len(np.unique(labels)))
 
 
-def scatter(clusterings):
+def scatter(labels):
     """Return the mean squared distance of objects to the means of their clusters."""
-    labels = np.asarray(getattr(clusterings, "labels", clusterings))
     X = inputs.features(len(labels))
     own = []
     for column in labels.T:
@@ -183,6 +182,15 @@ def scatter(clusterings):
     return float((X**2).sum() / len(X) - np.mean(own))
 
 
+def is_ours(work: str, params: dict) -> bool:
+    """Whether a work is done by the package, not by what it is compared with."""
+    return work in OURS and "ensclust" in params.get("statement", "ensclust")
+
+
+OURS = (
+    *("propagate", "intersections", "link", "consensus", "coarse consensus", "import"),
+    *("counts and votes", "generate", "resampling", "command"),
+)
 WORKS = {
     "propagate": Work(weights_of, propagate, {**SMALL, "steps": 20}, np.mean),
     "literal loop": Work(weights_of, literal.propagate, {**SMALL, "steps": 2}, np.mean),
@@ -215,7 +223,9 @@ WORKS = {
         is_self_timed=True,
     ),
     "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
-    "generate": Work(rivals.features_of, generate, FEW, scatter),
+    "generate": Work(
+        rivals.features_of, generate, FEW, lambda ensemble: scatter(ensemble.labels)
+    ),
     "scikit-learn loop": Work(rivals.features_of, rivals.loop, FEW, scatter),
     "plain loop": Work(rivals.features_of, rivals.plain_loop, FEW, scatter),
     "agglomerative": Work(

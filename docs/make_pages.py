@@ -65,7 +65,7 @@ def methods() -> str:
 
 
 def speed() -> str:
-    """Return what was measured: engines beside others, and methods at three sizes."""
+    """Return what was measured: work beside that of others, methods at three sizes."""
     lines = measurements()
     measured = results.collect(lines)
     size = table.SIZES["full"]

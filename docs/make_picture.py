@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs, make_moons
 
 from ensclust import consensus, generate
 from ensclust._support.whole_files import replacing
-from ensclust._view.plotting._style import cluster_colours
+from ensclust._view.palette import colour
 from ensclust.metrics import ari
 
 TARGET = Path(__file__).parent / "consensus.png"
@@ -57,8 +57,7 @@ def draw(path: Path = TARGET) -> None:
 
 def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float) -> None:
     """Draw objects in the colours of their clusters."""
-    colours = np.array(cluster_colours(int(labels.max()) + 1))
-    ax.scatter(*X.T, s=size, c=colours[labels], linewidths=0)
+    ax.scatter(*X.T, s=size, c=[colour(j) for j in labels], linewidths=0)
     ax.set_aspect("equal")
     ax.set_axis_off()
 

@@ -54,7 +54,7 @@ def groups() -> dict[str, tuple[str, str, list[str]]]:
     for name, home in ensclust._HOMES.items():
         if home.startswith("_methods.") and inspect.isclass(getattr(ensclust, name)):
             found["Estimators"].append(name)
-        elif home == "_view.plotting":
+        elif home.startswith("_view.displays."):
             found["Plotting"].append(name)
         elif inspect.isfunction(getattr(ensclust, name)):
             found["Functions"].append(name)

@@ -17,8 +17,8 @@ from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 from sklearn.datasets import load_iris
 
 import ensclust
-from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust.io import read_labels, write_labels
+from ensclust.metrics import pairwise_nmi
 
 X, truth = load_iris(return_X_y=True)
 clusterers = [KMeans(k, n_init=1, random_state=k) for k in (3, 4, 6)]

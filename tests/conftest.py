@@ -3,6 +3,7 @@
 import inspect
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,27 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"Same order again: --randomly-seed={seed}")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def nobody_sets_attributes_of_others():
+    """Let fail what sets an attribute of an estimator outside of its own methods."""
+    from ensclust import BaseConsensus, EnsembleGenerator
+
+    package = str(ROOT / "src" / "ensclust")
+
+    def watch(self, name, value):
+        caller = sys._getframe(1)
+        ours = caller.f_code.co_filename.startswith(package)
+        if ours and caller.f_locals.get("self") is not self:
+            msg = f"{caller.f_code.co_qualname} sets {name} of a {type(self).__name__}"
+            raise AssertionError(msg)
+        object.__setattr__(self, name, value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for cls in (BaseConsensus, EnsembleGenerator):
+            patch.setattr(cls, "__setattr__", watch, raising=False)
+        yield
+
+
 @pytest.fixture
 def golden():
     """Load an output of a published code, or skip."""
@@ -114,9 +136,9 @@ def no_other_data(monkeypatch):
 @pytest.fixture
 def store(tmp_path):
     """Return a directory for results of the paper's experiments."""
-    from ensclust.paper import protocol
-    from ensclust.paper.store import Store
+    from ensclust.paper import _protocol
+    from ensclust.paper._store import Store
 
-    store = Store(tmp_path / "results", protocol.Protocol())
+    store = Store(tmp_path / "results", _protocol.Protocol())
     store.open()
     return store

@@ -77,7 +77,7 @@ WORKS = (
     Work(
         "linkage with a checkpoint",
         "consensus runs.npy -k 5 -m ecpcs-hc -q -p max_memory=1 "
-        "-p checkpoint=merges.npz -o labels.npy",
+        "-p checkpoint=kept -o labels.npy",
         ("labels.npy",),
         write_runs,
         "merges.npz",

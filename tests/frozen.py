@@ -659,11 +659,10 @@ def checkpoint(variant, folder):
 def merges(variant, folder):
     """The file of a tree's merges is gone when the tree is whole."""
     labels = table(seed=19)
-    path = folder / "merges.npz"
-    found = combine(variant, labels, checkpoint=path, max_memory=1)
+    found = combine(variant, labels, checkpoint=folder, max_memory=1)
     return {
         "labels": digest(found),
-        "is_there": path.exists(),
+        "is_there": (folder / "merges.npz").exists(),
         "equal": unequal(combine(variant, labels), {"checkpoint": found}),
     }
 
@@ -995,6 +994,10 @@ COMMANDS = {
     "--json --engine blocks -o out.npy",
     "cluster dask": "cluster data.npy -k 6 --n-clusterings 6 --base-k 5,8 --seed 3 "
     "--json --engine dask -o out.npy",
+    "cluster standardize blocks": "cluster data.npy -k 6 --n-clusterings 6 "
+    "--base-k 5,8 --seed 3 --json --standardize --engine blocks -o out.npy",
+    "consensus report dask": "consensus labels.npy -k 3 --seed 3 --json --engine dask "
+    "-o out.npy --report r.html",
     "select-k": "select-k labels.npy --seed 3 --json",
     "select-k range": "select-k labels.npy -k 2-5 -m kcc --seed 3 --json",
     "compare": "compare labels.npy -k 3 --methods ecpcs-mc,kcc,eac,ptgp --seed 3 "
@@ -1011,10 +1014,8 @@ WRONG = {
     "best of blocks": "consensus labels.npy -k 3 -m best --engine blocks -o out.npy",
     "auto of blocks": "consensus labels.npy -k auto --engine blocks -o out.npy",
     "csv by blocks": "consensus labels.csv -k 3 --engine blocks -o out.npy",
-    "standardize": "cluster data.npy -k 3 --standardize --engine blocks -o out.npy",
     "checkpoint": "consensus labels.npy -k 3 --checkpoint kept",
     "scheduler": "consensus labels.npy -k 3 --scheduler threads",
-    "report": "consensus labels.npy -k 3 --engine dask -o out.npy --report r.html",
     "memory": "consensus labels.npy -k 3 -m eac -p max_memory=9 --engine blocks "
     "-o out.npy",
     "k": "consensus labels.npy -k 99",

@@ -76,7 +76,7 @@ def generated(rng):
     for features in (X, rare, Blocks(X, rows=16)):
         generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
         yield np.column_stack(generator.fit(features).label(X))
-    with mock.patch("ensclust._generate.block_generation.MANY", 40):
+    with mock.patch("ensclust._generate.joint.MANY", 40):
         yield ensclust.generate(X, 3, base_k=4, random_state=0, n_jobs=1).labels
 
 
@@ -84,7 +84,7 @@ def walk():
     """Return a digest of the results of each table."""
     rng = np.random.default_rng(0)
     # Fewer than there are rows, or blocks need no pass.
-    few = mock.patch("ensclust._generate.block_generation.SAMPLE", 20)
+    few = mock.patch("ensclust._generate.joint.SAMPLE", 20)
     with warnings.catch_warnings(), np.errstate(over="ignore"), few:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: list(results(table)) for name, table in tables(rng).items()}

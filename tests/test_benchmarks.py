@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks import inputs, report, results, walks, worker
+from benchmarks import inputs, interleave, report, results, sources, walks, worker
 from benchmarks.__main__ import choose, main
 from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
 from benchmarks.works import WORKS, scatter
 from click.testing import CliRunner
 
 from ensclust._methods import METHODS
+from ensclust._support.json_files import read_lines
 
 TINY = {m.name: m for m in measurements("tiny")}
 CHEAP = {"kind": "nearest", "spec": {"n": 60, "m": 3, "lo": 3, "hi": 5}}
@@ -111,10 +112,7 @@ def test_the_program_writes_lines_and_a_report(tmp_path):
     arguments += ["--out", str(tmp_path)]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
-    lines = [
-        json.loads(line)
-        for line in (tmp_path / "measurements.jsonl").read_text().splitlines()
-    ]
+    lines = read_lines(tmp_path / "measurements.jsonl")
     assert [line["measure"] for line in lines] == ["memory"] * 2 + ["time"] * 2
     for line in lines:
         assert "error" not in line
@@ -172,6 +170,43 @@ def test_a_failed_side_is_reported_and_judges_nothing():
     assert verdict.met is None
     assert math.isnan(verdict.value)
     assert any("ValueError: no" in note for note in report.notes([race], lines))
+
+
+def turns_of(**sides):
+    """Return lines of two works, the seconds of each side as given."""
+    for source, seconds in sides.items():
+        for second in seconds:
+            line = {"source": source, "seconds": second, "peak_mb": 10.0}
+            yield {"work": "race", **line}
+    yield {"work": "other", "source": "old", "error": "ImportError: no"}
+
+
+@pytest.mark.parametrize(
+    ("new", "mark"), [([1.0, 1.1, 1.1], "time"), ([1.0, 1.1, 1.2], ""), ([0.5], "")]
+)
+def test_only_what_is_slower_beyond_the_spread_is_marked(new, mark):
+    lines = list(turns_of(old=[1.0, 1.0, 1.0], new=new))
+    *_, race, other = interleave.report(lines).splitlines()
+    assert race.split(" | ")[-1] == f"{mark} |"
+    assert "1.000 ±0.000" in race
+    assert other.endswith("failed: ImportError: no |")
+
+
+def test_two_checkouts_are_measured_in_turn(tmp_path):
+    lines = tmp_path / "lines.jsonl"
+    arguments = ["intersections", "--size", "tiny", "--repeats", "2"]
+    arguments += ["--source", str(sources.ROOT), "--out", str(lines)]
+    done = CliRunner().invoke(interleave.main, arguments)
+    assert done.exit_code == 0, done.output
+    assert "| intersections, ensclust |" in done.output
+    found = read_lines(lines)
+    assert [line["source"] for line in found] == ["old", "new", "new", "old"]
+    assert not any("error" in line for line in found)
+
+
+def test_what_is_no_checkout_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="no src/ensclust"):
+        sources.environment(tmp_path)
 
 
 def test_walks_are_counted_and_compared(tmp_path, capsys):

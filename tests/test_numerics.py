@@ -12,10 +12,9 @@ import pytest
 import reference
 from ensclust import CoAssociation, Ensemble, consensus, select_k, similarity
 from ensclust._methods import METHODS, make
-from ensclust._methods.base import fewer_clusters_are_fine
-from ensclust._methods.families import Agglomeration
+from ensclust._methods.base import Agglomeration, fewer_clusters_are_fine
 from ensclust._trees.linkage import link
-from ensclust.similarity import _walks
+from ensclust.similarity import _measures
 from strategies import random_ensemble
 
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -168,7 +167,7 @@ def test_a_thousand_clusterings_give_labels(method):
 def test_single_precision_above_4000_base_clusters_gives_the_same(method, monkeypatch):
     ens = random_ensemble(200, 20, 6, 0)
     expected = consensus(ens, 6, method, random_state=0)
-    monkeypatch.setattr(_walks, "_LARGE", 50)
+    monkeypatch.setattr(_measures, "_LARGE", 50)
     W = similarity.jaccard(ens)
     Z = similarity.propagate(W)
     assert 0 < np.abs(Z - reference.propagate(W, 20)).max() < 1e-5

@@ -2,27 +2,35 @@
 
 import importlib
 
+from ensclust._support.old_pickles import refuse_old_pickles
+
 __version__ = "0.1.0"
 
 # Where each public name lives; loaded on first use, so that importing is quick.
 _HOMES = {
     "Blocks": "_stream.blocks",
-    "LabelStream": "_stream.label_streams",
+    "LabelStream": "_stream.label_stream",
     "Ensemble": "_ensemble.ensemble",
     "CoAssociation": "_trees.coassociation",
     "Dendrogram": "_trees.dendrogram",
-    "consensus": "_methods.combination",
-    "compare": "_methods.comparison",
+    "consensus": "_methods.consensus",
+    "compare": "_methods.compare",
     "methods": "_methods",
     "select_k": "_methods.selection",
+    "BaseConsensus": "_methods.base",
+    "Agglomeration": "_methods.base",
+    "MetaClustering": "_methods.base",
+    "OneHotMethod": "_methods.base",
     "BestConsensus": "_methods.best",
+    "CustomConsensus": "_methods.custom",
+    "parameter": "_methods.parameters",
     "Certainty": "_quality.certainty",
     "Agreement": "_ensemble.agreement",
     "Comparison": "_quality.comparison",
     "Fragments": "_ensemble.ensemble",
     "KSelection": "_quality.k_selection",
     "agreement_weights": "_ensemble.agreement",
-    "generate": "_generate.generation",
+    "generate": "_generate.generate",
     "EnsembleGenerator": "_generate.generation",
     "EAC": "_methods.eac",
     "ECC": "_methods.ecc",
@@ -34,11 +42,11 @@ _HOMES = {
     "SEC": "_methods.sec",
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
-    "ClusterGraphDisplay": "_view.plotting",
-    "ConsensusMatrixDisplay": "_view.plotting",
-    "DendrogramDisplay": "_view.plotting",
-    "SelectKDisplay": "_view.plotting",
-    "StabilityDisplay": "_view.plotting",
+    "ClusterGraphDisplay": "_view.displays.cluster_graph",
+    "ConsensusMatrixDisplay": "_view.displays.consensus_matrix",
+    "DendrogramDisplay": "_view.displays.dendrogram",
+    "SelectKDisplay": "_view.displays.select_k",
+    "StabilityDisplay": "_view.displays.stability",
     "write_report": "_view.report.page",
 }
 _MODULES = ("datasets", "io", "metrics", "scverse", "similarity")
@@ -58,3 +66,6 @@ def __getattr__(name):
 
 def __dir__():
     return __all__
+
+
+refuse_old_pickles()

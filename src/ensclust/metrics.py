@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ensclust._ensemble.agreement import mean_nmi
+from ensclust._ensemble.agreement import agreement, mean_nmi, pairwise_nmi
 from ensclust._support.validation import check_classes
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["ari", "mean_nmi", "nmi"]
+__all__ = ["agreement", "ari", "mean_nmi", "nmi", "pairwise_nmi"]
 
 
 def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

@@ -97,12 +97,27 @@ LINES = {
     "consensus runs.csv -k 2,99 -q": "n_clusters=99 is larger than n_samples=6",
     "consensus runs.csv -k 2 --noise x": "'x' is not one of 'missing', 'own-cl",
     "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
-    "consensus runs.csv -k 2 --checkpoint c": "--checkpoint needs --engine blocks",
+    "consensus runs.csv -k x": "a list such as 2,3,5, lifetime or auto. See",
+    "cluster X.csv -k lifetime -m best": "lifetime needs -m eac; best takes a number",
+    "consensus runs.csv -k 2 --checkpoint c": (
+        "--checkpoint needs --engine blocks or dask, or -m ecpcs-hc, eac, srs or wct."
+    ),
+    "cluster X.npy -k 2 --checkpoint c --engine blocks -o o.npy": (
+        "--checkpoint needs -m ecpcs-hc, eac, srs or wct. See"
+    ),
+    "consensus runs.csv -k 2 -m eac --checkpoint c -p checkpoint=d": (
+        "checkpoint is set to d and c. Set it once."
+    ),
+    "consensus runs.csv -k 2 -m eac -q --checkpoint old.csv": (
+        "checkpoint='old.csv' cannot be a directory: File exists"
+    ),
+    "consensus runs.csv -k 2 -m no.module:Class": "method='no.module:Class' cannot be",
+    "consensus runs.csv -k 2 -m json:dumps": "method='json:dumps' is no consensus meth",
     "consensus runs.npy -k 2 -q --checkpoint old.csv --engine blocks -o o.npy": (
         "checkpoint='old.csv' cannot be a directory: File exists"
     ),
     "consensus runs.csv -k 2 -q -m eac -p max_memory=a": "'max_memory' parameter of",
-    "consensus runs.csv -k 2 -q -m eac -p checkpoint=no/x": "there is no directory no",
+    "consensus runs.csv -k 2 -q -m eac -p checkpoint=old.csv": "cannot be a directory",
     "consensus runs.csv -k 2 -q -p weights=0,0,0": "weights are all 0",
     "consensus runs.csv -k 2 -q -p weights=1,1e308,1": "as large as 1e+308. Divide",
     "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
@@ -110,6 +125,9 @@ LINES = {
     "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is no label",
     "consensus runs.npy -k 2 --columns 7": "runs.npy has no column '7'",
     "consensus runs.npy -k 9 -q --engine blocks -o o.npy": "n_clusters=9 is larger",
+    "cluster large.npy -k 2 -q --engine blocks -o o.npy --standardize": (
+        "large.npy, rows 1 to 30: X holds numbers as large as 1e+308"
+    ),
     "consensus X.npy -k 2 -q --engine blocks -o o.npy": "X.npy, rows 1 to 30: labels[0",
     "select-k runs.csv -k 5-2": "'5-2' is not a range",
     "select-k runs.csv -k 2-99 -q": "n_clusters=7 is larger than n_samples=6",

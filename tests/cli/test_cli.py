@@ -173,7 +173,7 @@ def test_error_of_the_library_is_one_line(run, labels, monkeypatch, error, line)
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("ensclust._methods.base.BaseConsensus._fit_all", fail)
+    monkeypatch.setattr("ensclust._methods.driver.solve", fail)
     result = run("consensus", labels, "-k", 2)
     assert (result.exit_code, result.stderr) == (2, line)
 
@@ -280,9 +280,9 @@ def test_standardize_makes_small_columns_count(run, tmp_path):
 
 def test_parameters_reach_the_method(run, data, monkeypatch):
     method, made = METHODS["ecpcs-hc"], []
-    fit = method.fit
+    check = method._validate_params
     monkeypatch.setattr(
-        method, "fit", lambda self, X: made.append(self) or fit(self, X)
+        method, "_validate_params", lambda self: made.append(self) or check(self)
     )
     args = ["-m", "ecpcs-hc", "-p", "steps=7", "-p", "linkage=single", "--n-jobs", 1]
     args += ["--base-k", "3,5", "--n-clusterings", 4]

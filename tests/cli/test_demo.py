@@ -18,7 +18,7 @@ def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch)
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["ecpcs-hc"], "_fit_all", fail)
+    monkeypatch.setattr(METHODS["ecpcs-hc"], "_solve", fail)
     with pytest.warns(UserWarning, match="ecpcs-hc is left out: needs something"):
         labels, scores = run_demo(quiet=True)
     assert "ecpcs-hc" not in labels

@@ -3,7 +3,14 @@
 import click
 import pytest
 
-from ensclust.cli._options import _parameter, base_k, k_range, one_k, several_k
+from ensclust.cli._options import (
+    _parameter,
+    base_k,
+    in_words,
+    k_range,
+    one_k,
+    several_k,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,10 +43,18 @@ def test_k_named_twice_is_refused():
         several_k("2,3,2")
 
 
-def test_auto_is_left_to_the_library():
-    assert one_k("auto") == "auto"
-    assert several_k("auto") == ["auto"]
-    assert one_k("5") == 5
+def test_any_word_is_left_to_the_method():
+    for word in ("auto", "elbow"):
+        assert one_k(word) == word
+        assert several_k(word) == [word]
+    with pytest.raises(click.BadParameter, match="a list such as 2,3,5, lifetime or"):
+        several_k("2,auto")
+
+
+def test_choices_in_words():
+    assert in_words(["a"]) == "a"
+    assert in_words(["a", "b"]) == "a or b"
+    assert in_words(["a", "b", "c"]) == "a, b or c"
 
 
 def test_a_range_of_k_holds_both_ends():
@@ -55,7 +70,7 @@ def test_base_k_is_a_number_or_a_pair():
     assert base_k("5, 20") == (5, 20)
 
 
-@pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a"])
+@pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a b"])
 @pytest.mark.parametrize("convert", [one_k, several_k, base_k])
 def test_what_is_no_positive_integer_is_refused(convert, text):
     with pytest.raises(click.BadParameter, match=f"'{text}' is not a positive integer"):

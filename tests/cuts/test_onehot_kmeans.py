@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 import reference
 from ensclust import Ensemble, _kernels
 from ensclust._cuts import onehot_kmeans as module
-from ensclust._cuts.onehot_kmeans import Problem, Rows, _draw, check_init, onehot_kmeans
+from ensclust._cuts.onehot_kmeans import (
+    Problem,
+    Rows,
+    _draw,
+    _repair,
+    check_init,
+    descend,
+    onehot_kmeans,
+)
 from ensclust._methods.kcc import UTILITIES, Utility
 from ensclust._methods.sec import Spectral
 from strategies import ensembles, random_ensemble
@@ -190,7 +198,7 @@ def test_skipping_settled_rows_changes_nothing(name, repair, monkeypatch):
     options = {"n_init": 4, "tol": -np.inf, "repair": repair}
     skipping = solve(ensemble, 12, name, **options)
     everything = np.full((2, 12), np.inf), 0.0
-    monkeypatch.setattr(Problem, "_bounds", lambda *_: everything)
+    monkeypatch.setattr(Problem, "bounds", lambda *_: everything)
     plain = solve(ensemble, 12, name, **options)
     assert (plain.trace == skipping.trace).all()
     assert (plain.labels == skipping.labels).all()
@@ -248,12 +256,13 @@ def test_a_start_ends_when_no_row_moves():
 
 def test_ten_starts_of_forty_rounds_unless_told_otherwise(monkeypatch):
     ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.5)
-    problem = mock.Mock(side_effect=Problem)
+    descent = mock.Mock(side_effect=descend)
     draw = mock.Mock(side_effect=_draw)
-    monkeypatch.setattr(module, "Problem", problem)
+    monkeypatch.setattr(module, "descend", descent)
     monkeypatch.setattr(module, "_draw", draw)
     found = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), n_jobs=1)
-    assert problem.call_args.args[2:] == (40, 1e-5, True, 1)
+    told = descent.call_args.kwargs
+    assert (told["max_iter"], told["tol"]) == (40, 1e-5)
     assert draw.call_count == 10
     again = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), seed=0, n_jobs=1)
     assert (found.trace == again.trace).all()
@@ -441,12 +450,12 @@ def test_objectives_are_the_published_ones(golden, data, prefix):
 @given(ensembles(), st.integers(0, 99))
 def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
     rows, rng = Rows.of(ensemble), np.random.default_rng(seed)
-    problem = Problem(rows, Utility("u_c"), 1, 0.0, repair=True, threads=1)
+    problem = Problem(rows, Utility("u_c"))
     own = rng.integers(0, 2, len(rows.labels))  # nobody has centre 2 or 3
-    members, mass = problem._empty(4)
+    members, mass = problem.empty(4)
     as_centre = []  # what each row would be as the only member of a centre
     for j, row in zip(own, range(len(own)), strict=True):
-        alone = problem._empty(1)
+        alone = problem.empty(1)
         for m, c in enumerate(rows.labels[row]):
             if c >= 0:
                 alone[0][rows.start[m] + c] = alone[1][m] = rows.counts[row]
@@ -461,7 +470,7 @@ def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
     }
     known = mass.any(axis=0)
     old_members, old_mass = members.copy(), mass.copy()
-    assert problem._repair(members, mass, own, rng) == bool(differing)
+    assert _repair(problem, (members, mass), own, rng) == bool(differing)
     assert np.array_equal(members[:, known], old_members[:, known])
     assert np.array_equal(mass[:, known], old_mass[:, known])
     filled = [members[:, j].tobytes() for j in np.flatnonzero(mass.any(axis=0) > known)]
@@ -471,8 +480,9 @@ def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
 
 def test_full_centres_are_left_alone():
     rows = Rows.of(Ensemble([[0, 1], [1, 1], [0, 0]]))
-    problem = Problem(rows, Utility("u_c"), 1, 0.0, repair=True, threads=1)
-    members, mass = problem._empty(3)
+    problem = Problem(rows, Utility("u_c"))
+    members, mass = problem.empty(3)
     for j in range(3):
-        problem._put(members, mass, j, j)
-    assert not problem._repair(members, mass, np.arange(3), np.random.default_rng(0))
+        problem.put((members, mass), j, rows, j, 1)
+    rng = np.random.default_rng(0)
+    assert not _repair(problem, (members, mass), np.arange(3), rng)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 import reference
 from ensclust import Ensemble
-from ensclust._cuts import voting
+from ensclust._cuts.voting import Vote, settle
 from strategies import ensembles
 
 
@@ -31,7 +31,7 @@ def votes(draw):
 def test_the_winner_has_the_largest_mean_membership(case):
     ens, meta = case
     scores = literal_scores(ens, meta)
-    winner = voting.vote(ens, meta, seed=0)
+    winner = Vote(meta, 0).label(ens)
     own = scores[np.arange(len(winner)), winner]
     assert np.allclose(own, scores.max(axis=1))
 
@@ -40,7 +40,7 @@ def test_the_winner_has_the_largest_mean_membership(case):
 def test_memberships_are_the_scores_scaled_to_one(case):
     ens, meta = case
     scores = literal_scores(ens, meta)
-    shares = voting.memberships(ens, meta)
+    shares = Vote(meta, 0).memberships(ens)
     assert np.allclose(shares.sum(axis=1), 1)
     assert np.allclose(shares * scores.sum(axis=1, keepdims=True), scores)
 
@@ -50,17 +50,17 @@ def test_a_label_depends_on_its_row_and_the_seed_only(case, seed, random):
     ens, meta = case
     order = list(range(ens.n_objects))
     random.shuffle(order)
-    winner = voting.vote(ens, meta, seed=seed)
-    assert np.array_equal(voting.vote(ens.take(order), meta, seed=seed), winner[order])
-    assert np.array_equal(voting.vote(ens.take([0]), meta, seed=seed), winner[:1])
+    winner = Vote(meta, seed).label(ens)
+    assert np.array_equal(Vote(meta, seed).label(ens.take(order)), winner[order])
+    assert np.array_equal(Vote(meta, seed).label(ens.take([0])), winner[:1])
 
 
 @given(votes(), st.permutations(range(4)))
 def test_numbering_metaclusters_anew_does_not_change_who_wins(case, number):
     ens, meta = case
     number = np.array(number)
-    winner = voting.vote(ens, meta, seed=3)
-    assert np.array_equal(voting.vote(ens, number[meta], seed=3), number[winner])
+    winner = Vote(meta, 3).label(ens)
+    assert np.array_equal(Vote(number[meta], 3).label(ens), number[winner])
 
 
 def test_ties_go_either_way_in_about_equal_shares():
@@ -69,9 +69,9 @@ def test_ties_go_either_way_in_about_equal_shares():
     labels = np.stack(np.meshgrid(np.arange(n), np.arange(n)), axis=-1).reshape(-1, 2)
     ens = Ensemble(labels)
     meta = np.repeat([0, 1], n)
-    winner = voting.vote(ens, meta, seed=7)
+    winner = Vote(meta, 7).label(ens)
     assert 0.45 < winner.mean() < 0.55
-    assert (voting.vote(ens, meta, seed=8) != winner).any()
+    assert (Vote(meta, 8).label(ens) != winner).any()
 
 
 def test_fractions_that_are_equal_tie_exactly():
@@ -79,24 +79,25 @@ def test_fractions_that_are_equal_tie_exactly():
     rows = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2]])
     ens = Ensemble(rows)
     meta = np.array([0, 0, 0] * 3 + [1, 1, 1])
-    seen = {tuple(voting.vote(ens, meta, seed=s)) for s in range(40)}
+    seen = {tuple(Vote(meta, s).label(ens)) for s in range(40)}
     assert len(seen) > 1
 
 
 def test_an_object_without_a_vote_gets_minus_one_and_no_membership():
     ens = Ensemble([[0, -1], [-1, -1], [1, 1]])
-    assert voting.vote(ens, np.array([0, 1, 1]), seed=0).tolist() == [0, -1, 1]
-    assert voting.memberships(ens, np.array([0, 1, 1]))[1].tolist() == [0, 0]
+    assert Vote(np.array([0, 1, 1]), 0).label(ens).tolist() == [0, -1, 1]
+    assert Vote(np.array([0, 1, 1]), 0).memberships(ens)[1].tolist() == [0, 0]
 
 
 @given(votes())
 def test_settling_leaves_no_metacluster_without_objects(case):
     ens, meta = case
-    labels, left = voting.settle(ens, meta, seed=0)
-    assert set(labels) == set(range(left.max() + 1))
-    assert np.array_equal(voting.vote(ens, left, seed=0), labels)
+    left, ballot = settle(ens, [Vote(meta, 0)])
+    assert set(ballot.labels) == set(range(left.meta_labels.max() + 1))
+    assert np.array_equal(left.label(ens), ballot.labels)
 
 
 def test_losers_get_minus_one_and_the_others_close_ranks():
-    left = voting.without_losers(np.array([3, 0, -1, 1, 2, 3]), np.array([0, 3]))
-    assert left.tolist() == [1, 0, -1, -1, -1, 1]
+    vote = Vote(np.array([3, 0, -1, 1, 2, 3]), 0)
+    left = vote.without_losers(np.array([0, 3]))
+    assert left.meta_labels.tolist() == [1, 0, -1, -1, -1, 1]

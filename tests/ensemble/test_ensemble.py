@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensclust import Ensemble
-from ensclust._ensemble.ensemble import as_ensemble
+from ensclust._ensemble.ensemble import as_counts
 from ensclust._support import encoding
 from reference import membership
 from strategies import ensembles, label_tables
@@ -151,7 +151,9 @@ def test_first_appearance_is_that_of_a_dictionary(labels, dtype):
     array = np.array(labels, dtype)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoding, "_ROWS", 7)
-        assert encoding.first_appearance(array).tolist() == list(dict.fromkeys(labels))
+        rank, n = encoding.ranks(encoding.first_places(array, 10))
+    assert np.flatnonzero(rank >= 0).tolist() == sorted(set(labels))
+    assert np.argsort(rank)[10 - n :].tolist() == list(dict.fromkeys(labels))
 
 
 @given(ensembles())
@@ -224,8 +226,8 @@ def test_recode_names_the_column_of_other_labels():
 
 def test_an_ensemble_is_taken_as_it_is():
     ens = Ensemble([[0], [1]])
-    assert as_ensemble(ens) is ens
-    assert as_ensemble([[0], [1]]) == ens
+    assert as_counts(ens) is ens
+    assert as_counts([[0], [1]]) == ens
     said = r"noise='own-cluster' comes too late for Ensemble\(n_objects=2"
     with pytest.raises(ValueError, match=said):
         Ensemble(ens, noise="own-cluster")

@@ -159,8 +159,9 @@ def test_datasets_and_checkpoints_do_not_unpickle(tmp_path, trap):
     with pytest.raises(ValueError, match=r"wine\.npz.*Python objects"):
         datasets.load("wine", data_home=tmp_path)
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        link(operator, max_memory=1, checkpoint=tmp_path / "wine.npz")
+    write_objects(tmp_path / "merges.npz", trap)
+    with pytest.raises(ValueError, match="is damaged, or holds no merges"):
+        link(operator, max_memory=1, checkpoint=tmp_path)
     np.save(tmp_path / "runs.npy", operator.ensemble.labels)
     (tmp_path / "kept").mkdir()
     write_objects(tmp_path / "kept" / "counts-missing.npz", trap)

@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensclust import ECPCSHC, ECPCSMC, EnsembleGenerator, consensus, generate
-from ensclust._generate.clusterers import View, configured
+from ensclust._generate.generation import View, configured
 from ensclust.metrics import ari
 
 X, y = load_iris(return_X_y=True)

@@ -9,7 +9,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import check_estimator
 
 from ensclust import EnsembleGenerator, generate
-from ensclust._generate.base_k import draw_base_k
+from ensclust._generate.generation import draw_base_k
 
 X = load_iris().data
 

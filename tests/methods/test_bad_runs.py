@@ -8,7 +8,6 @@ from sklearn.cluster import KMeans
 
 from bad_input import HUGE, LABELS, RUNS, X, refused, table, with_cell
 from ensclust import (
-    EAC,
     ECPCSMC,
     Blocks,
     EnsembleGenerator,
@@ -36,7 +35,9 @@ FITTED = ECPCSMC(2, base="precomputed", random_state=0).fit(RUNS)
     (lambda: consensus(LABELS.T, 5), r"3 rows, the objects, .*pass labels\.T"),
     (lambda: consensus(LABELS, 2, None), "method=None is not known"),
     (lambda: consensus(LABELS, 2, ["eac"]), r"method=\['eac'\] is not known"),
-    (lambda: consensus(LABELS, 2, EAC), "method=<class .*EAC'> is not known"),
+    (lambda: consensus(LABELS, 2, dict), "method=<class 'dict'> is not known"),
+    (lambda: consensus(LABELS, 2, "no.module:X"), "'no.module:X' cannot be loaded"),
+    (lambda: consensus(LABELS, 2, "os:path"), "os has no class 'path' that derives"),
     (lambda: consensus(LABELS, 2, base="kmeans"), "base='kmeans' cannot be given"),
     (lambda: consensus(LABELS, 2, noise="x"), "noise='x' is not known"),
     (lambda: consensus(LABELS, 2, random_state="a"), "'random_state' .*Got 'a'"),
@@ -44,8 +45,7 @@ FITTED = ECPCSMC(2, base="precomputed", random_state=0).fit(RUNS)
     (lambda: consensus(LABELS, 2, n_jobs="a"), "'n_jobs' .*Got 'a'"),
     (lambda: consensus(LABELS, 2, checkpoint="x"), "no parameter 'checkpoint'"),
     (lambda: consensus(LABELS, 2, "eac", checkpoint=3), "'checkpoint' .*Got 3"),
-    (lambda: consensus(LABELS, 2, "eac", checkpoint="no/x"), "there is no directory"),
-    (lambda: consensus(LABELS, 2, "eac", checkpoint="."), r"\. is a directory"),
+    (lambda: consensus(LABELS, 2, "eac", checkpoint=__file__), "cannot be a directory"),
     (lambda: consensus(LABELS, 2, "eac", max_memory="a"), "'max_memory' .*Got 'a'"),
     (lambda: consensus(LABELS, 2, "eac", max_regions=0), "'max_regions' .*Got 0"),
     (lambda: consensus(LABELS, 2, "srs", decay=2), "'decay' .*Got 2"),

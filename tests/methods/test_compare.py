@@ -9,7 +9,7 @@ from hypothesis import given
 from sklearn.metrics import normalized_mutual_info_score
 
 import ensclust
-from ensclust._methods.comparison import pairwise_nmi
+from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust.cli._info import _equal_columns, as_text, describe
 from strategies import ensembles, label_tables, random_ensemble
 
@@ -61,11 +61,11 @@ def test_comparison_does_not_depend_on_n_jobs():
 def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch):
     from ensclust._methods import METHODS
 
-    def fail(*_):
+    def fail(*_, **__):
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["mcla"], "_prepare", fail)
+    monkeypatch.setattr(METHODS["mcla"], "_solve", fail)
     ensemble = random_ensemble(30, 4, 2, seed=0)
     with pytest.warns(UserWarning, match="mcla is left out: needs something"):
         found = ensclust.compare(ensemble, 2, random_state=0)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from ensclust import ECC, KCC, SEC, Ensemble, consensus
 from ensclust._methods.kcc import UTILITIES
-from ensclust._support.encoding import first_appearance
+from ensclust._support.encoding import first_places, ranks
 from ensclust.metrics import ari
 from strategies import random_ensemble
 
@@ -28,10 +28,7 @@ every_class = pytest.mark.parametrize("cls", [KCC, ECC, SEC])
 
 def numbered(labels):
     """Return labels numbered by first appearance."""
-    order = first_appearance(labels)
-    rank = np.empty(labels.max() + 1, int)
-    rank[order] = np.arange(len(order))
-    return rank[labels]
+    return ranks(first_places(labels, labels.max() + 1))[0][labels]
 
 
 def quietly(model, labels):

@@ -124,14 +124,14 @@ def test_labels_share_as_much_as_those_of_the_published_code(golden, name, seed)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_stored_parts_lead_to_the_stored_labels(golden, name):
     """The published vote draws near ties: there either side is right."""
-    from ensclust._cuts import voting
+    from ensclust._cuts.voting import Vote
 
     stored = golden(f"mcla_{name}")
     ensemble = Ensemble(stored["labels"])
     for a in range(len(stored["ks"])):
         for s in range(3):
             parts = np.unique(stored["metis_parts"][:, a, s], return_inverse=True)[1]
-            labels = voting.vote(ensemble, parts, seed=0)
+            labels = Vote(parts, 0).label(ensemble)
             scores = np.sort(literal_scores(ensemble, parts), axis=1)
             is_clear = scores[:, -1] - scores[:, -2] > 1e-3
             published = stored["mcla_labels"][is_clear, a, s]

@@ -12,9 +12,10 @@ from sklearn.metrics import silhouette_score
 
 import ensclust
 from ensclust import CoAssociation, Ensemble, consensus, select_k
-from ensclust._quality import cohesion, criteria
+from ensclust._quality import criteria
 from ensclust._quality.criteria import CRITERIA, suggest
 from ensclust._quality.k_selection import KSelection
+from ensclust._trees import known_rows
 from strategies import ensembles, random_ensemble
 
 CLEAR = random_ensemble(120, 12, 4, seed=0, noise=0.05)
@@ -117,7 +118,7 @@ def test_silhouette_pools_over_the_clusterings_that_contain_both(ensemble, data)
 def test_a_block_of_rows_does_not_change_the_silhouette(monkeypatch):
     labels = consensus(CLEAR, 4, "eac")
     whole = criteria.silhouette(CLEAR, labels)
-    monkeypatch.setattr(cohesion, "_CELLS", 20)
+    monkeypatch.setattr(known_rows, "_CELLS", 20)
     assert criteria.silhouette(CLEAR, labels) == pytest.approx(whole, abs=1e-12)
 
 

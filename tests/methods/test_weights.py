@@ -17,7 +17,8 @@ from ensclust import (
     consensus,
     similarity,
 )
-from ensclust._cuts import partition, voting
+from ensclust._cuts import partition
+from ensclust._cuts.voting import Vote
 from ensclust._methods import METHODS, make
 from ensclust._trees.linkage import link
 from ensclust.metrics import ari
@@ -119,10 +120,10 @@ def test_votes_repeat_columns(case, data):
     ens, weights = case
     n = ens.n_base_clusters
     meta = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    shares = voting.memberships(ens, meta, weights=weights.astype(float))
+    shares = Vote(meta, 0, weights.astype(float)).memberships(ens)
     many = meta[cluster_copies(ens, weights)]
-    assert np.allclose(shares, voting.memberships(repeated(ens, weights), many))
-    winner = voting.vote(ens, meta, weights=weights.astype(float), seed=0)
+    assert np.allclose(shares, Vote(many, 0).memberships(repeated(ens, weights)))
+    winner = Vote(meta, 0, weights.astype(float)).label(ens)
     assert np.allclose(shares[np.arange(len(winner)), winner], shares.max(axis=1))
 
 

@@ -14,11 +14,17 @@ import reference
 from ensclust import Certainty, CoAssociation, Ensemble, agreement_weights, consensus
 from ensclust._ensemble.agreement import agreement, contingency
 from ensclust._methods import METHODS, make
-from ensclust._quality.cohesion import memberships
 from ensclust.metrics import nmi
 from strategies import ensembles, label_tables, random_ensemble
 
 every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def memberships(coassociation, labels):
+    """Return the memberships of the objects that a co-association is of."""
+    ensemble = coassociation.ensemble
+    affinity = coassociation.affinity
+    return affinity.memberships(contingency(ensemble, labels), ensemble)
 
 
 @st.composite
@@ -195,7 +201,7 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     labels = consensus(ens, 4, method="eac")
     whole = Certainty.of(ens, labels)
     shares = memberships(CoAssociation(ens), labels)
-    monkeypatch.setattr("ensclust._quality.cohesion._CELLS", 30)
+    monkeypatch.setattr("ensclust._trees.known_rows._CELLS", 30)
     parts = Certainty.of(ens, labels)
     assert np.array_equal(whole.margin, parts.margin)
     assert np.array_equal(whole.next_cluster, parts.next_cluster)

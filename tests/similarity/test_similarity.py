@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import reference
 from ensclust import CoAssociation, Ensemble, similarity
-from ensclust.similarity import _walks
+from ensclust.similarity import _measures
 from strategies import ensembles, random_ensemble
 
 
@@ -30,8 +30,8 @@ def test_closed_form_and_doubling_are_the_literal_sum(steps):
     expected = reference.gram(W, steps)
     root = np.sqrt(W.sum(axis=1))
     A = W / root[:, None] / root
-    doubled = _walks._gram_by_doubling(A, root, steps)
-    closed = _walks._gram_in_closed_form(steps, _walks._spectrum(A, root))
+    doubled = _measures._gram_by_doubling(A, root, steps)
+    closed = _measures._gram_in_closed_form(steps, _measures._spectrum(A, root))
     assert np.allclose(doubled, expected, atol=1e-12)
     assert np.allclose(closed, expected, atol=1e-12)
 
@@ -49,7 +49,7 @@ def test_what_is_propagated_is_left_as_it_was(steps):
 def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
     W = reference.jaccard(ens)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_walks, "_LARGE", 0)
+        patch.setattr(_measures, "_LARGE", 0)
         Z = similarity.propagate(W, steps)
     assert Z.dtype == np.float64
     assert np.allclose(Z, Z.T, rtol=0, atol=1e-12)
@@ -74,9 +74,9 @@ def path(weakest):
     [(1, 2, np.float32), (1, 3, np.float64), (1e-9, 2, np.float64)],
 )
 def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypatch):
-    doubling = mock.Mock(side_effect=_walks._gram_by_doubling)
-    monkeypatch.setattr(_walks, "_gram_by_doubling", doubling)
-    monkeypatch.setattr(_walks, "_LARGE", large)
+    doubling = mock.Mock(side_effect=_measures._gram_by_doubling)
+    monkeypatch.setattr(_measures, "_gram_by_doubling", doubling)
+    monkeypatch.setattr(_measures, "_LARGE", large)
     similarity.propagate(path(weakest))
     assert [array.dtype for array in doubling.call_args.args[:2]] == [dtype] * 2
 
@@ -94,11 +94,11 @@ def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypa
 def test_products_serve_few_steps_and_uneven_graphs(weakest, steps, way, monkeypatch):
     W = path(weakest)
     ways = {
-        name: mock.Mock(side_effect=getattr(_walks, name))
+        name: mock.Mock(side_effect=getattr(_measures, name))
         for name in ("_gram_by_doubling", "_gram_in_closed_form")
     }
     for name, made in ways.items():
-        monkeypatch.setattr(_walks, name, made)
+        monkeypatch.setattr(_measures, name, made)
     assert len(list(similarity.propagations(W, steps))) == len(steps)
     assert [name for name, made in ways.items() if made.called] == [way]
 
@@ -116,7 +116,7 @@ def test_without_clusters_there_is_nothing_to_propagate():
 def test_cosines_stay_in_0_1_whatever_was_rounded():
     gram = np.array([[1, 1 + 1e-9, -1e-9], [1 + 1e-9, 1, 0], [-1e-9, 0, 1]])
     expected = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert np.array_equal(similarity._measures._cosine(gram), expected)
+    assert np.array_equal(_measures._cosine(gram), expected)
 
 
 @given(ensembles())

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import ensclust
 from ensclust import Blocks, Ensemble, consensus
-from ensclust._stream import block_kmeans, label_streams, streams
-from ensclust._stream.tally import Encoding, add, count, settle_numbers
+from ensclust._cuts import onehot_kmeans
+from ensclust._methods import driver
+from ensclust._stream import label_stream
+from ensclust._stream.counting import Encoding, add, count_block, settle_numbers
 from strategies import label_tables, random_ensemble
 
 # SRS may tell objects with equal rows apart; see test_distributed.
@@ -80,7 +82,9 @@ def test_any_table_gives_the_labels_of_memory(table, rows, k):
 def test_counts_of_two_parts_add_up_to_those_of_the_whole(table, cut):
     encoding = Encoding()
     parts = [part for part in (table[:cut], table[cut:]) if len(part)]
-    counts = [count(list(part.T), i, encoding=encoding) for i, part in enumerate(parts)]
+    counts = [
+        count_block(list(part.T), i, encoding=encoding) for i, part in enumerate(parts)
+    ]
     for order in (counts, counts[::-1]):
         total = order[0] if len(order) == 1 else add(*order)
         ensemble = Ensemble(table)
@@ -219,7 +223,7 @@ def test_labels_are_written_block_by_block(
 ):
     if engine == "dask":
         pytest.importorskip("distributed")
-    monkeypatch.setattr(label_streams, "CHUNK", 64)
+    monkeypatch.setattr(label_stream, "CHUNK", 64)
     table = random_ensemble(300, 6, 4, 2).labels
     path = tmp_path / f"labels{suffix}"
     blocks = Blocks(table, rows=rows, engine=engine)
@@ -358,7 +362,9 @@ def test_predict_says_how_to_pass_over_a_stream(labels):
 def test_numbers_in_texts_are_told_from_names():
     columns = [np.array(["10", "9", "NA"]), np.array(["10", "x", "9"])]
     encoding = Encoding(holds_cells=True)
-    counts, encoding = settle_numbers(count(columns, 0, encoding=encoding), encoding)
+    counts, encoding = settle_numbers(
+        count_block(columns, 0, encoding=encoding), encoding
+    )
     assert [values.tolist() for values in counts.values] == [[9, 10], ["10", "9", "x"]]
     np.testing.assert_array_equal(
         encoding.encode(columns).labels, [[1, 0], [0, 2], [-1, 1]]
@@ -370,14 +376,14 @@ def test_numbers_in_texts_are_told_from_names():
 def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
     """From the rows that it draws it gives the labels that memory gives from them."""
     drawn = []
-    draw = block_kmeans.draw
+    draw = onehot_kmeans.draw
 
     def watch(*args):
         drawn.append(draw(*args))
         return drawn[-1]
 
-    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 2000)
-    monkeypatch.setattr(block_kmeans, "draw", watch)
+    monkeypatch.setattr(driver, "DEFAULT_MEMORY", 2000)
+    monkeypatch.setattr(onehot_kmeans, "draw", watch)
     found = streamed(Blocks(labels, rows=99), 5, method, n_init=8)
     objects = np.array([start.objects for start in drawn[0][0]])
     assert objects.shape == (8, 5)
@@ -389,7 +395,7 @@ def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
 
 def test_kmeans_over_blocks_fills_empty_clusters(monkeypatch):
     table = random_ensemble(200, 4, 3, 5).labels
-    monkeypatch.setattr(streams, "DEFAULT_MEMORY", 100)
+    monkeypatch.setattr(driver, "DEFAULT_MEMORY", 100)
     runs = [
         np.asarray(consensus(Blocks(table, rows=rows), 30, "kcc", random_state=0))
         for rows in (33, 200)
@@ -405,15 +411,18 @@ def test_linkage_of_too_many_rows_says_what_to_use(labels):
 
 def test_features_are_surveyed_once(monkeypatch):
     from ensclust import ECPCSMC
-    from ensclust._generate import block_generation
+    from ensclust._generate import joint
 
-    surveys, usual = [], block_generation.survey
-    monkeypatch.setattr(
-        block_generation, "survey", lambda X: surveys.append(1) or usual(X)
-    )
+    surveys, usual = [], joint._survey
+
+    def survey(columns, number):
+        surveys.append(number)
+        return usual(columns, number)
+
+    monkeypatch.setattr(joint, "_survey", survey)
     X = np.random.default_rng(0).normal(size=(90, 3))
     ECPCSMC(3, 4, random_state=0).fit(Blocks(X, rows=40, content="features"))
-    assert len(surveys) == 1
+    assert surveys == [0, 1, 2]
 
 
 def test_masked_labels_of_blocks_are_missing_as_in_memory():
@@ -463,12 +472,12 @@ def test_cells_that_are_no_labels_are_refused_in_blocks_too(cell, tmp_path):
 
 def test_one_huge_value_among_many_rows_is_a_cluster_of_its_own(monkeypatch):
     from ensclust import generate
-    from ensclust._generate import block_generation
+    from ensclust._generate import joint
 
-    monkeypatch.setattr(block_generation, "SAMPLE", 50)
+    monkeypatch.setattr(joint, "SAMPLE", 50)
     X = np.random.default_rng(0).normal(size=(2000, 4))
     X[7, 0] = 1e40
     expected = np.bincount(generate(X, 1, base_k=2, random_state=0).labels[:, 0])
-    monkeypatch.setattr(block_generation, "MANY", 1000)
+    monkeypatch.setattr(joint, "MANY", 1000)
     runs = generate(X, 1, base_k=2, random_state=0)
     assert sorted(np.bincount(runs.labels[:, 0])) == sorted(expected) == [1, 1999]

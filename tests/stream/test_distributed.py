@@ -13,7 +13,6 @@ from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
 import ensclust
-import ensclust._stream.streams
 from conftest import cli_runner
 from ensclust import (
     Blocks,
@@ -22,8 +21,10 @@ from ensclust import (
     consensus,
     generate,
 )
-from ensclust._generate import block_generation
-from ensclust.cli import _stream_command, main
+from ensclust._generate import joint
+from ensclust._methods import driver
+from ensclust.cli import main
+from ensclust.cli._engines import dask_scheduler
 from strategies import random_ensemble
 
 dask = pytest.importorskip("dask")
@@ -109,7 +110,7 @@ def test_predict_knows_the_columns_without_weight(labels):
 
 
 def test_predict_needs_the_rows_that_labels_were_given_to(labels, monkeypatch):
-    monkeypatch.setattr(ensclust._stream.streams, "DEFAULT_MEMORY", 100)
+    monkeypatch.setattr(driver, "DEFAULT_MEMORY", 100)
     model = ensclust.KCC(4, base="precomputed", random_state=0, n_init=1)
     model.fit(Blocks(labels, rows=90))
     with pytest.raises(TypeError, match="stream of 500 objects are not in memory"):
@@ -157,7 +158,7 @@ def features():
 def small_sample():
     """Let k-means start from 400 rows, so that passes over all rows matter."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_generation, "SAMPLE", 400)
+        patch.setattr(joint, "SAMPLE", 400)
         yield
 
 
@@ -185,12 +186,12 @@ def test_many_rows_in_memory_are_clustered_as_blocks_of_them(
     features, options, n_jobs, monkeypatch
 ):
     options |= {"base_k": (4, 9), "random_state": 0}
-    monkeypatch.setattr(block_generation, "_ROWS", 33)
+    monkeypatch.setattr(joint, "_ROWS", 33)
     stream = generate(Blocks(features, rows=500), 5, **options)
     expected = np.concatenate([np.column_stack(b.load()) for b in stream])
     apart = generate(features, 5, n_jobs=n_jobs, **options)
     assert not np.array_equal(apart.labels, Ensemble(expected).labels)
-    monkeypatch.setattr(block_generation, "MANY", 3000)
+    monkeypatch.setattr(joint, "MANY", 3000)
     generator = EnsembleGenerator(5, n_jobs=n_jobs, **options).fit(features)
     np.testing.assert_array_equal(generator.ensemble_.labels, Ensemble(expected).labels)
     np.testing.assert_array_equal(
@@ -361,7 +362,7 @@ def test_the_command_line_says_what_is_wrong(
 def test_processes_leave_errors_and_interrupts_to_the_command(labels, capfd):
     table = labels.astype(float)
     table[130, 4] = 0.5
-    with _stream_command._scheduler("dask", "processes"):
+    with dask_scheduler("processes"):
         client = distributed.default_client()
         handlers = client.run(lambda: signal.getsignal(signal.SIGINT)).values()
         with pytest.raises(ValueError, match=r"labels\[130, 4\] = 0.5"):

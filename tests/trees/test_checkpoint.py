@@ -19,9 +19,8 @@ from ensclust import (
     Ensemble,
     similarity,
 )
-from ensclust._trees import kept_merges, linkage, routes
-from ensclust._trees.linkage import link
-from ensclust._trees.routes import LabelSpace
+from ensclust._trees import kept_merges, linkage
+from ensclust._trees.linkage import LabelSpace, link
 from strategies import ensembles, random_ensemble
 
 KINDS = {
@@ -53,7 +52,7 @@ def stopped(monkeypatch, operator, path, n_rounds):
         patch.setattr(LabelSpace, "nearest", nearest)
         patch.setattr(kept_merges, "INTERVAL", 0.0)
         try:
-            link(operator, max_memory=1, checkpoint=path)
+            link(operator, max_memory=1, checkpoint=path.parent)
         except KilledError:
             return True
     return False
@@ -76,7 +75,7 @@ def test_a_stopped_linkage_goes_on_where_it_was(tmp_path, monkeypatch, kind, mis
     for n_rounds in (1, 2, 5):
         assert stopped(monkeypatch, operator, path, n_rounds)
         assert path.exists() == (n_rounds > 1 or not missing)
-    assert same(link(operator, max_memory=1, checkpoint=path), whole)
+    assert same(link(operator, max_memory=1, checkpoint=path.parent), whole)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -86,7 +85,7 @@ def test_any_ensemble_can_be_stopped(tmp_path_factory, ens, n_rounds):
     operator = CoAssociation(ens)
     with pytest.MonkeyPatch.context() as patch:
         stopped(patch, operator, path, n_rounds)
-    assert same(link(operator, max_memory=1, checkpoint=path), link(operator))
+    assert same(link(operator, max_memory=1, checkpoint=path.parent), link(operator))
 
 
 def test_what_was_merged_is_not_looked_at_again(tmp_path, monkeypatch):
@@ -94,16 +93,20 @@ def test_what_was_merged_is_not_looked_at_again(tmp_path, monkeypatch):
     path = tmp_path / "merges.npz"
     assert stopped(monkeypatch, operator, path, 5)
     monkeypatch.setattr(LabelSpace, "survey", None)
-    link(operator, max_memory=1, checkpoint=path)
+    link(operator, max_memory=1, checkpoint=path.parent)
 
 
 def test_a_checkpoint_of_other_labels_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "merges.npz"
     assert stopped(monkeypatch, CoAssociation(random_ensemble(300, 5, 4, 0)), path, 3)
     kept = path.read_bytes()
-    with pytest.raises(ValueError, match="belongs to other clusterings or parameters"):
+    with pytest.raises(
+        ValueError, match="holds merges of other clusterings or parameters"
+    ):
         link(
-            CoAssociation(random_ensemble(300, 5, 4, 1)), max_memory=1, checkpoint=path
+            CoAssociation(random_ensemble(300, 5, 4, 1)),
+            max_memory=1,
+            checkpoint=path.parent,
         )
     assert path.read_bytes() == kept
 
@@ -124,49 +127,57 @@ def damaged(path):
     ],
 )
 def test_a_damaged_file_is_never_taken_for_good(tmp_path, monkeypatch, spoil):
-    operator, path = CoAssociation(random_ensemble(300, 5, 4, 0)), tmp_path / "m.npz"
+    operator, path = (
+        CoAssociation(random_ensemble(300, 5, 4, 0)),
+        tmp_path / "merges.npz",
+    )
     assert stopped(monkeypatch, operator, path, 3)
     path.write_bytes(spoil(path))
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        link(operator, max_memory=1, checkpoint=path)
+    with pytest.raises(ValueError, match="is damaged, or holds no merges"):
+        link(operator, max_memory=1, checkpoint=path.parent)
 
 
 @pytest.mark.parametrize("size", [None, 3])
 def test_a_missing_or_misshapen_array_is_refused(tmp_path, monkeypatch, size):
-    operator, path = CoAssociation(random_ensemble(300, 5, 4, 0)), tmp_path / "m.npz"
+    operator, path = (
+        CoAssociation(random_ensemble(300, 5, 4, 0)),
+        tmp_path / "merges.npz",
+    )
     assert stopped(monkeypatch, operator, path, 3)
     with np.load(path) as kept:
         arrays = dict(kept)
-    name = next(name for name in arrays if name != "inputs")
+    name = next(name for name in arrays if name != "identity")
     array = arrays.pop(name)
     if size is not None:
         arrays[name] = np.resize(array, size)
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        link(operator, max_memory=1, checkpoint=path)
+    with pytest.raises(ValueError, match="is damaged, or holds no merges"):
+        link(operator, max_memory=1, checkpoint=path.parent)
 
 
 def test_an_array_file_is_no_checkpoint(tmp_path):
-    path = tmp_path / "labels.npy"
-    np.save(path, np.arange(3))
+    path = tmp_path / "merges.npz"
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        link(operator, max_memory=1, checkpoint=path)
+    with pytest.raises(ValueError, match="is damaged, or holds no merges"):
+        link(operator, max_memory=1, checkpoint=path.parent)
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(LabelSpace, "survey", None)
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
-    with pytest.raises(OSError, match="cannot be written: there is no directory"):
-        link(operator, max_memory=1, checkpoint=tmp_path / "none" / "merges.npz")
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="cannot be a directory: File exists"):
+        link(operator, max_memory=1, checkpoint=tmp_path / "file")
 
 
 def test_estimators_hand_it_on(tmp_path):
     labels = random_ensemble(200, 5, 4, 0).labels
     path = tmp_path / "merges.npz"
     path.write_bytes(b"not a checkpoint")
-    model = ECPCSHC(3, base="precomputed", max_memory=1, checkpoint=path)
-    with pytest.raises(ValueError, match="is no checkpoint"):
+    model = ECPCSHC(3, base="precomputed", max_memory=1, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="is damaged, or holds no merges"):
         model.fit(labels)
     path.unlink()
     usual = ECPCSHC(3, base="precomputed").fit_predict(labels)
@@ -177,9 +188,8 @@ LABELS = np.random.default_rng(0).integers(0, 6, (2000, 8))
 PROGRAM = """
 import sys, time, numpy as np
 from ensclust import CoAssociation, Ensemble
-from ensclust._trees.routes import LabelSpace
-from ensclust._trees import kept_merges, linkage, routes
-from ensclust._trees.linkage import link
+from ensclust._trees import kept_merges, linkage
+from ensclust._trees.linkage import LabelSpace, link
 usual = LabelSpace.nearest
 def nearest(*args):
     print("merging", flush=True)
@@ -194,7 +204,7 @@ link(CoAssociation(Ensemble(labels)), max_memory=1, checkpoint=sys.argv[1])
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_keeps_the_merges_and_says_where(tmp_path):
     path = tmp_path / "merges.npz"
-    command = [sys.executable, "-c", PROGRAM, str(path)]
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout.readline() == "merging\n"
@@ -204,7 +214,7 @@ def test_ctrl_c_keeps_the_merges_and_says_where(tmp_path):
     operator = CoAssociation(Ensemble(LABELS))
     with np.load(path) as kept:
         assert 0 < (~kept["alive"]).sum() < len(operator.codes) - 1
-    again = link(operator, max_memory=1, checkpoint=path)
+    again = link(operator, max_memory=1, checkpoint=path.parent)
     assert same(again, link(operator, max_memory=1))
     assert not path.exists()
 
@@ -215,21 +225,24 @@ def test_ctrl_c_is_held_only_where_merges_are_kept(tmp_path, monkeypatch):
     operator = CoAssociation(random_ensemble(60, 6, 4, 0))
     link(operator, max_memory=1)
     assert not held.called
-    link(operator, max_memory=1, checkpoint=tmp_path / "merges.npz")
+    link(operator, max_memory=1, checkpoint=tmp_path)
     held.assert_called_once()
 
 
 def test_merges_are_written_at_once_when_ctrl_c_is_pressed(tmp_path, monkeypatch):
-    operator, path = CoAssociation(random_ensemble(300, 5, 4, 0)), tmp_path / "m.npz"
+    operator, path = (
+        CoAssociation(random_ensemble(300, 5, 4, 0)),
+        tmp_path / "merges.npz",
+    )
     answers = iter([False, False, False, False])  # two rounds; each asks twice
     pressed = nullcontext(lambda: next(answers, True))
     monkeypatch.setattr(linkage, "held_interrupts", lambda: pressed)
     monkeypatch.setattr(kept_merges, "INTERVAL", 3600)
     with pytest.raises(KeyboardInterrupt, match=f"the merges so far are in {path}"):
-        link(operator, max_memory=1, checkpoint=path)
+        link(operator, max_memory=1, checkpoint=path.parent)
     monkeypatch.undo()
     monkeypatch.setattr(LabelSpace, "survey", None)  # not asked again
-    again = link(operator, max_memory=1, checkpoint=path)
+    again = link(operator, max_memory=1, checkpoint=path.parent)
     monkeypatch.undo()
     assert same(again, link(operator, max_memory=1))
 
@@ -259,9 +272,9 @@ def test_other_threads_hold_nothing():
 def test_the_first_neighbours_do_not_depend_on_the_spans(monkeypatch):
     operator = CoAssociation(random_ensemble(500, 6, 3, 0))
     entries = operator.contributions()[0]
-    near, best = routes.closest(operator, entries)
-    monkeypatch.setattr(routes, "_MAX_LOOKUPS", 10_000)
+    near, best = linkage.closest(operator, entries)
+    monkeypatch.setattr(linkage, "_MAX_LOOKUPS", 10_000)
     for n_jobs in (1, 2, 3):
-        other = routes.closest(operator, entries, n_jobs=n_jobs)
+        other = linkage.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(other[0], near)
         assert np.array_equal(other[1], best)

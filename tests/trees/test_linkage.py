@@ -11,8 +11,7 @@ import reference
 from ensclust import CoAssociation, Ensemble, similarity
 from ensclust._support import memory
 from ensclust._trees import linkage
-from ensclust._trees.linkage import _agglomerate, link
-from ensclust._trees.routes import LINKAGES, largest
+from ensclust._trees.linkage import LINKAGES, _agglomerate, largest, link
 from ensclust.metrics import ari
 from strategies import ensembles, random_ensemble
 

@@ -23,8 +23,10 @@ import reference
 from ensclust import Certainty, Ensemble, write_report
 from ensclust._ensemble.agreement import agreement, contingency, pairwise_nmi
 from ensclust._methods import METHODS
-from ensclust._quality.cohesion import Histograms
-from ensclust._view.report import again, matrix, scatter
+from ensclust._quality.mean_coassociation import Histograms
+from ensclust._view import consensus_blocks
+from ensclust._view.report import again, scatter
+from ensclust._view.report import facts as report_facts
 from ensclust._view.report.facts import collect
 from ensclust._view.report.page import render
 from ensclust.cli import main
@@ -79,7 +81,9 @@ def test_a_cell_of_the_matrix_is_the_mean_over_pairs_of_objects(ensemble, draw):
         weights = np.arange(1.0, ensemble.n_clusterings + 1)
     if group.max() < 0:
         return
-    means = matrix._means(Histograms.of(ensemble, group), weights)
+    means = consensus_blocks._means(
+        Histograms.of(ensemble, group), weights, with_itself=False
+    )
     labels = ensemble.labels
     w = np.ones(labels.shape[1]) if weights is None else weights
     for a in range(len(means)):
@@ -99,7 +103,7 @@ def test_the_matrix_of_few_objects_is_the_coassociation_in_order():
     ensemble = random_ensemble(50, 6, 3, seed=0, missing=0.1)
     labels = ensclust.consensus(ensemble, 3, random_state=0)
     certainty = Certainty.of(ensemble, labels)
-    found = matrix.blocks(ensemble, certainty)
+    found = report_facts._matrix(ensemble, certainty)
     assert found["sizes"] == [1] * 50
     assert found["cells"] == certainty.sizes.tolist()
     order = sorted(range(50), key=lambda i: (labels[i], -certainty.item_consensus[i]))
@@ -112,7 +116,7 @@ def test_the_matrix_of_few_objects_is_the_coassociation_in_order():
 def test_a_large_matrix_is_of_groups_within_clusters():
     ensemble = random_ensemble(5000, 5, 4, seed=1)
     labels = np.repeat([0, 1, 2, -1], [4000, 900, 1, 99])
-    found = matrix.blocks(ensemble, Certainty.of(ensemble, labels))
+    found = report_facts._matrix(ensemble, Certainty.of(ensemble, labels))
     assert len(found["sizes"]) == sum(found["cells"]) <= 240
     ends = np.cumsum(found["cells"])
     parts = np.split(found["sizes"], ends[:-1])
@@ -122,7 +126,7 @@ def test_a_large_matrix_is_of_groups_within_clusters():
 def test_the_largest_of_very_many_clusters_are_shown():
     labels = np.append(np.arange(500), np.arange(450, 500))
     ensemble = random_ensemble(550, 3, 4, seed=1)
-    found = matrix.blocks(ensemble, Certainty.of(ensemble, labels))
+    found = report_facts._matrix(ensemble, Certainty.of(ensemble, labels))
     assert len(found["clusters"]) == 400
     assert found["clusters"][-50:] == list(range(450, 500))
 
@@ -134,7 +138,7 @@ def test_the_top_of_the_tree_cuts_as_the_tree_does(method):
     labels[:4] = -1
     with pytest.warns(UserWarning, match="in no base clustering"):
         model = METHODS[method](3, base="precomputed").fit(labels)
-    facts = collect(model.ensemble_, model.labels_, model=model)
+    facts = collect(model.ensemble_, model.labels_, result=model._result())
     tree, n = facts.tree, len(facts.tree["sizes"])
     assert n == 30 < tree["leaves"]
     assert sorted(tree["order"]) == list(range(n))
@@ -156,7 +160,7 @@ def test_the_top_of_the_tree_cuts_as_the_tree_does(method):
 
 def test_a_tree_of_one_leaf_has_one_branch():
     model = ensclust.EAC(1, base="precomputed").fit([[0, 0], [0, 0]])
-    tree = collect(model.ensemble_, model.labels_, model=model).tree
+    tree = collect(model.ensemble_, model.labels_, result=model._result()).tree
     assert (tree["sizes"], tree["merges"], tree["order"]) == ([2], [], [0])
 
 
@@ -205,7 +209,9 @@ def test_the_graph_is_of_base_clusters_with_their_strongest_edges(name):
     weights = np.array([1.0, 0, 2, 1, 1, 1, 1, 1])
     model = METHODS[name](3, base="precomputed", weights=weights, random_state=0)
     model.fit(RUNS)
-    facts = collect(model.ensemble_, model.labels_, model=model, names=list("abcdefgh"))
+    facts = collect(
+        model.ensemble_, model.labels_, result=model._result(), names=list("abcdefgh")
+    )
     graph, used = facts.graph, RUNS.select(weights > 0)
     assert graph["size"] == used.sizes.tolist()
     assert graph["meta"] == model.meta_labels_.tolist()
@@ -284,14 +290,14 @@ def test_very_many_clusterings_are_not_all_compared_with_each_other():
 
 def test_a_clustering_of_single_objects_makes_nothing_square(monkeypatch):
     labels = np.column_stack([np.arange(9000), np.arange(9000) % 3])
-    monkeypatch.setattr(matrix, "_NUMBERS", 30 * 9003)
+    monkeypatch.setattr(report_facts, "_NUMBERS", 30 * 9003)
     facts = collect(Ensemble(labels), labels[:, 1])
     assert facts.agreement["compared"] == [1]
     assert sum(facts.matrix["cells"]) == 30
 
 
 def test_the_summary_is_two_sentences_about_this_result(model):
-    summary = collect(model.ensemble_, model.labels_, model=model).summary
+    summary = collect(model.ensemble_, model.labels_, result=model._result()).summary
     assert summary.startswith("120 objects in 3 clusters, found by ecpcs-hc")
     assert len(re.findall(r"\.(?: |$)", summary)) == 2
     runs = [[0, 1], [0, 1], [1, -1], [1, 0]]
@@ -315,7 +321,7 @@ def test_every_method_reports(method, tmp_path):
 
 def test_the_choice_of_k_is_told_when_it_is_known():
     model = ensclust.EAC("auto", n_clusterings=8, random_state=0).fit(X)
-    told = collect(model.ensemble_, model.labels_, model=model).selection
+    told = collect(model.ensemble_, model.labels_, result=model._result()).selection
     assert told["best"] == model.selection_.best_k
     found = ensclust.select_k(RUNS, range(2, 6), random_state=0)
     told = collect(RUNS, TRUTH, selection=found).selection
@@ -379,7 +385,7 @@ def test_a_broken_surrogate_is_written_as_text(tmp_path):
 def test_the_policy_allows_exactly_the_scripts_of_the_page(model):
     from plotly.offline import get_plotlyjs
 
-    text = render(collect(model.ensemble_, model.labels_, model=model))
+    text = render(collect(model.ensemble_, model.labels_, result=model._result()))
     elements = Elements(text)
     policy = next(
         attributes["content"]
@@ -410,8 +416,8 @@ def test_the_same_seed_gives_the_same_file(tmp_path):
 def test_a_generator_as_seed_leaves_no_address_in_the_file():
     seed = np.random.RandomState(0)
     model = ensclust.KCC(2, n_clusterings=3, random_state=seed).fit(X)
-    facts = collect(model.ensemble_, model.labels_, model=model)
-    call = again.lines(model)
+    facts = collect(model.ensemble_, model.labels_, result=model._result())
+    call = again.lines(model._result())
     assert "0x" not in facts.seed + call + str(facts.parameters)
     assert "a RandomState object, so it cannot be repeated exactly" in facts.seed
     assert "# random_state was a RandomState object, so this cannot" in call
@@ -427,7 +433,7 @@ def test_the_lines_that_do_it_again_run_and_give_the_same_file(tmp_path, monkeyp
     ids, names = [f"o{i}" for i in range(120)], list("abcd")
     given = {"X": X, "truth": TRUTH, "ids": ids, "names": names, "selection": selection}
     model.report("first.html", title='178 "wines"', **given)
-    call = again.lines(model, title='178 "wines"', **given)
+    call = again.lines(model._result(), title='178 "wines"', **given)
     assert "from sklearn.cluster import Birch\n" in call
     exec(call, dict(given))
     pages = [(tmp_path / f"{name}.html").read_text() for name in ("first", "report")]
@@ -638,19 +644,6 @@ OTHERS = "turned.csv has object 'object 119' in row 1, where the clusterings hav
             OTHERS,
         ),
         (["certainty", "runs.csv", "turned.csv"], OTHERS),
-        (
-            [
-                "consensus",
-                "runs.csv",
-                "-k",
-                "2",
-                "--engine",
-                "blocks",
-                "--report",
-                "r.html",
-            ],
-            "--report needs --engine memory",
-        ),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_write_nothing(files, args, message):

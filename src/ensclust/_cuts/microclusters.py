@@ -19,7 +19,7 @@ from ensclust._support.validation import check_steps
 from ensclust._trees.coassociation import CoAssociation
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 _MOST = 20  # neighbours and steps, at most
 _ROWS = 1024  # components are put together until they have so many microclusters
@@ -39,7 +39,7 @@ def published_size(n_microclusters: int) -> int:
 
 
 def elite_neighbors(
-    ensemble: Ensemble, n_neighbors: int, *, n_jobs: int | None = None
+    ensemble: Counts, n_neighbors: int, *, n_jobs: int | None = None
 ) -> sparse.csr_array:
     """Return the co-association of each microcluster with its closest others.
 
@@ -187,7 +187,7 @@ class _Part:
         out[self.members[:, None], columns] = found
 
 
-def _ranked_ratios(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
     """Return the possible co-associations, ascending, and where each ratio is in them.
 
     The ratio together / both is number together (M + 1) + both; 0 / 0 counts as 0.

@@ -6,22 +6,34 @@ divergence, the distance to a centroid is M look-ups in a table of base clusters
 runs on the distinct label rows with their numbers of objects, which is exact: objects
 with equal rows are always nearest to the same centre. All that is summed over rows is
 an integer, so threads and blocks cannot change a bit of the result.
+
+One descent serves both ways of passing over the rows: in memory each start by itself,
+with bounds that tell which rows cannot have changed; where the distinct rows are too
+many to keep, all starts together, one pass over the label rows per round. Only the rows
+to start from are drawn otherwise there: every object has a clock, a hash of the seed
+and its number, and those that ring first are taken, so that a row is drawn with a
+chance proportional to its number of objects, as in memory.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.flow import Cut, TooManyRowsError
 from ensclust._support import parallel
+from ensclust._trees.known_rows import Affinity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 _NEVER = 1e300  # score of a centre that nobody may join
 _SMALL = 2**20  # look-ups below which waking a second thread costs more
@@ -49,10 +61,15 @@ class Rows:
     sizes: np.ndarray
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> Rows:
-        """Return the rows of an ensemble."""
-        fragments = ensemble.fragments()
-        return cls(fragments.labels, fragments.counts, ensemble.offsets, ensemble.sizes)
+    def of(cls, counts: Counts) -> Rows:
+        """Return the distinct rows."""
+        fragments = counts.fragments()
+        return cls(fragments.labels, fragments.counts, counts.offsets, counts.sizes)
+
+    def with_labels(self, labels: np.ndarray) -> Rows:
+        """Return other rows, one object each, of the same base clusters."""
+        labels = np.ascontiguousarray(labels, np.int32)
+        return Rows(labels, np.ones(len(labels), np.int64), self.start, self.sizes)
 
     @cached_property
     def clustering(self) -> np.ndarray:
@@ -103,25 +120,130 @@ class Divergence(Protocol):
     def constant(self, rows: Rows, weights: np.ndarray) -> float:
         """Return what the tables leave out of the objective."""
 
+    def largest_constant(self, n_objects: int) -> float:
+        """Return a bound of it, where the rows are not at hand."""
 
-@dataclass(frozen=True)
-class Solution:
-    """The best of several starts.
+
+@dataclass(frozen=True, eq=False)
+class Centres:
+    """An Assignment: the nearest centre, by tables of look-ups.
 
     Attributes
     ----------
-    labels : ndarray of shape (N,)
-        Centre of each object; a centre may be without objects.
-    trace : ndarray of shape (rounds,)
-        Objective of each round: the distances to the centroids of the round before.
+    divergence : Divergence
+        Weights of the rows.
+    start, sizes : ndarray
+        As those of :class:`Rows`.
+    tables : tuple of ndarray
+        The look-ups of the centres, (Nc + 1, k) and (M, k) or (0, k).
+    members : ndarray of shape (Nc, k)
+        Objects of each base cluster and centre.
+    names : ndarray of shape (k,)
+        The label of each centre, -1 for one that nobody may join.
+    affinity : Affinity
+        By which memberships are told.
     """
 
-    labels: np.ndarray
+    fitted: ClassVar[dict[str, Any]] = {}
+
+    divergence: Divergence
+    start: np.ndarray
+    sizes: np.ndarray
+    tables: tuple[np.ndarray, np.ndarray]
+    members: np.ndarray
+    names: np.ndarray
+    affinity: Affinity
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables."""
+        return self.members.nbytes + sum(table.nbytes for table in self.tables)
+
+    def renumbered(self, rank: np.ndarray) -> Centres:
+        """Return the same with other numbers; ties still go to the first centre."""
+        names = rank[self.names]
+        table, slope = (part.copy() for part in self.tables)
+        table[:-1, names < 0] = _NEVER
+        slope[:, names < 0] = 0
+        return replace(self, names=names, tables=(table, slope))
+
+    def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the label of the nearest centre, -1 for a row in no clustering."""
+        nothing = np.zeros((0, len(self.start) - 1), np.int32)
+        known = Rows(nothing, np.zeros(0, np.int64), self.start, self.sizes)
+        own = known.with_labels(rows.labels)
+        weights = self.divergence.weights(own)
+        spans = parallel.blocks(len(own.labels), parallel.thread_count(n_jobs))
+        tasks = [(own, weights, self.tables, a, b) for a, b in spans]
+        found = [
+            nearest for nearest, _, _ in parallel.run(_nearest, tasks, n_jobs=n_jobs)
+        ]
+        labels = self.names[np.concatenate(found)]
+        labels[(own.labels < 0).all(axis=1)] = -1
+        return labels
+
+    def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the mean similarity to each cluster, scaled to sum to 1."""
+        order = np.argsort(self.names, kind="stable")[(self.names < 0).sum() :]
+        return self.affinity.memberships(self.members.T[order], rows)
+
+
+@dataclass(frozen=True, eq=False)
+class OneHotKMeans:
+    """A Solution: k-means of the label rows, from scratch for each number of clusters.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (M,) or None
+        Weights of the base clusterings, for memberships.
+    settings : dict
+        The parameters of :func:`onehot_kmeans`.
+    """
+
+    weights: np.ndarray | None
+    settings: dict[str, Any]
+
+    def cut(self, n_clusters: int, counts: Counts) -> Cut:
+        """Descend from several starts; the least objective is kept."""
+        found = onehot_kmeans(counts, n_clusters, **self.settings)
+        k = found.members.shape[1]
+        assignment = Centres(
+            self.settings["divergence"],
+            counts.offsets,
+            counts.sizes,
+            found.tables,
+            found.members,
+            np.arange(k, dtype=np.int32),
+            Affinity.plain(counts.offsets, self.weights),
+        )
+        fitted = {"inertia_": float(found.trace[-1]), "n_iter_": len(found.trace)}
+        return Cut(assignment, k, fitted, found.labels)
+
+
+class Descent(NamedTuple):
+    """Where one start, or the best of several, has come to.
+
+    Attributes
+    ----------
+    tables : tuple of ndarray
+        The look-ups of the last round that improved.
+    members : ndarray of shape (Nc, k)
+        Objects of each base cluster and centre in that round.
+    trace : ndarray of shape (rounds,)
+        Objective of each round: the distances to the centroids of the round before.
+    labels : ndarray of shape (N,) or None
+        Centre of each object; a centre may be without objects. None where the rows are
+        too many to keep.
+    """
+
+    tables: tuple[np.ndarray, np.ndarray]
+    members: np.ndarray
     trace: np.ndarray
+    labels: np.ndarray | None = None
 
 
 def onehot_kmeans(
-    ensemble: Ensemble,
+    counts: Counts,
     n_clusters: int,
     *,
     divergence: Divergence,
@@ -132,12 +254,12 @@ def onehot_kmeans(
     repair: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> Solution:
-    """Cluster the label rows of an ensemble by k-means.
+) -> Descent:
+    """Cluster label rows by k-means.
 
     Parameters
     ----------
-    ensemble : Ensemble
+    counts : Counts
         The objects; each must be in some clustering.
     n_clusters : int
         Number of centres; at most one per distinct row is used.
@@ -161,8 +283,8 @@ def onehot_kmeans(
 
     Returns
     -------
-    Solution
-        Of the start with the least objective. Time F M k look-ups per round for F
+    Descent
+        From the start with the least objective. Time F M k look-ups per round for F
         distinct rows, less where bounds show that a row stays; memory F M labels, 20 F
         bytes per thread and a few Nc x k tables.
 
@@ -180,9 +302,13 @@ def onehot_kmeans(
     >>> onehot_kmeans(ensemble, 2, divergence=Utility("u_c"), init=[0, 4]).labels
     array([0, 0, 0, 1, 1], dtype=int32)
     """
-    rows = Rows.of(ensemble)
-    inverse = ensemble.fragments().inverse
-    given = check_init(init, n_clusters, ensemble.n_objects)
+    try:
+        rows = Rows.of(counts)
+    except TooManyRowsError:
+        rule = (max_iter, tol, repair)
+        return _over_blocks(counts, n_clusters, divergence, n_init, rule, seed)
+    inverse = counts.fragments().inverse
+    given = check_init(init, n_clusters, counts.n_objects)
     starts: deque = deque()
     for s in range(n_init if given is None else len(given)):
         rng = np.random.default_rng((seed, s))
@@ -192,10 +318,11 @@ def onehot_kmeans(
         starts.append((s, first, rng))
     threads = parallel.thread_count(n_jobs)
     outer = threads if len(starts) >= threads else 1
-    problem = Problem(rows, divergence, max_iter, tol, repair, threads // outer)
-    found = parallel.run(problem.best, [(starts,)] * outer, n_jobs=outer)
-    _, _, labels, trace = min(found, key=lambda best: best[:2])
-    return Solution(labels[inverse], np.array(trace))
+    problem = Problem(rows, divergence)
+    start = partial(_from_rows, problem, max_iter, tol, repair, threads // outer)
+    found = parallel.run(_best_of, [(starts, start)] * outer, n_jobs=outer)
+    best = min(found, key=lambda one: one[:2])[-1]
+    return best._replace(labels=best.labels[inverse])
 
 
 def check_init(init: Any, n_clusters: int, n_objects: int) -> np.ndarray | None:
@@ -235,77 +362,40 @@ def _draw(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
 
 
 class Problem:
-    """The rows with their weights and distances, and how to descend from a start."""
+    """The rows with their weights and distances: tables, bounds and objectives.
 
-    def __init__(self, rows, divergence, max_iter, tol, repair, threads):
+    ``cluster_mass`` (Nc,) and ``constant`` are given where the rows are not at hand.
+    """
+
+    def __init__(self, rows, divergence, cluster_mass=None, constant=None):
         self.rows = rows
         self.divergence = divergence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.repair = repair
-        self.threads = threads
         self.weights = divergence.weights(rows)
-        self.constant = divergence.constant(rows, self.weights)
-        self.cluster_mass = rows.per_cluster(rows.counts * self.weights)
+        self.constant = constant
+        self.cluster_mass = cluster_mass
+        if cluster_mass is None:
+            self.constant = divergence.constant(rows, self.weights)
+            self.cluster_mass = rows.per_cluster(rows.counts * self.weights)
 
-    def best(self, starts: deque) -> tuple[float, int, np.ndarray, list[float]]:
-        """Take starts from the queue until it is empty; return the best of them.
-
-        Threads share the queue. Of equal objectives the first start wins, so it does
-        not matter who took which.
-        """
-        best: tuple = (np.inf, -1, None, None)
-        while True:
-            try:
-                number, first, rng = starts.popleft()
-            except IndexError:
-                return best
-            labels, trace = self.descend(first, rng)
-            best = min(best, (trace[-1], number, labels, trace), key=lambda b: b[:2])
-
-    def descend(
-        self, first: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, list[float]]:
-        """Return the centre of each row and the objective of each round."""
-        n_rows, n_clusterings = self.rows.labels.shape
-        n_base = np.diff(self.rows.start)[:, None]
-        spare = (rng.random((n_clusterings, len(first))) * n_base).astype(np.int64)
-        centres, totals = self._empty(len(first)), self._empty(len(first))
-        for j, row in enumerate(first):
-            self._put(*centres, j, row)
-        labels = np.full(n_rows, -1, np.int32)
-        other = np.empty(n_rows, np.int32)
-        lead = np.empty(n_rows)
-        trace: list[float] = []
-        tables, repaired = None, False
-        for _ in range(self.max_iter):
-            before, tables = tables, self._tables(*centres, spare)
-            bounds = self._bounds(tables, before or tables)
-            moved = self._assign(*tables, *bounds, labels, other, lead, *totals)
-            objective = self._objective(*tables, *totals)
-            if trace and not repaired and trace[-1] - objective < self.tol:
-                break
-            trace.append(objective)
-            labels, other = other, labels
-            centres = (totals[0].copy(), totals[1].copy())
-            repaired = self.repair and self._repair(*centres, labels, rng)
-            if not moved and not repaired:
-                break
-        return labels, trace
-
-    def _empty(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def empty(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return zero members (Nc, k) and mass (M, k)."""
         shapes = (len(self.rows.sizes), k), (self.rows.labels.shape[1], k)
         return np.zeros(shapes[0], np.int64), np.zeros(shapes[1], np.int64)
 
-    def _put(self, members, mass, j, row) -> None:
-        """Make one row the only member of centre j."""
-        there = self.rows.labels[row] >= 0
-        clusters = self.rows.start[:-1] + self.rows.labels[row]
-        members[clusters[there], j] = self.rows.counts[row]
-        mass[there, j] = self.rows.counts[row] * self.weights[row]
+    def spare(self, rng: np.random.Generator, k: int) -> np.ndarray:
+        """Draw the base cluster that stands in where a centre has no member."""
+        n_base = np.diff(self.rows.start)[:, None]
+        return (rng.random((len(n_base), k)) * n_base).astype(np.int64)
 
-    def _tables(self, members, mass, spare) -> tuple[np.ndarray, np.ndarray]:
+    def put(self, centres, j: Any, rows: Rows, row: int, weight: int) -> None:
+        """Make one row, whose objects have this weight, the only member of centre j."""
+        members, mass = centres
+        there = rows.labels[row] >= 0
+        clusters = rows.start[:-1] + rows.labels[row]
+        members[clusters[there], j] = rows.counts[row]
+        mass[there, j] = rows.counts[row] * weight
+
+    def tables(self, members, mass, spare) -> tuple[np.ndarray, np.ndarray]:
         """Return the look-up tables of the centroids; members and mass are used up."""
         vanished = ~mass.any(axis=0)
         m, j = np.nonzero((mass == 0) & (np.diff(self.rows.start)[:, None] > 0))
@@ -319,7 +409,14 @@ class Problem:
         nothing = np.zeros((1, table.shape[1]))  # what "not clustered" adds
         return np.concatenate([table, nothing]), slope
 
-    def _bounds(self, tables, before) -> tuple[np.ndarray, float]:
+    def objective(self, table, slope, members, mass) -> float:
+        """Return the distances of all objects, summed."""
+        total = self.constant + (members * table[:-1]).sum()
+        if len(slope):
+            total += (mass * slope).sum()
+        return max(0.0, float(total))
+
+    def bounds(self, tables, before) -> tuple[np.ndarray, float]:
         """Return how far any other centre may have come nearer to a row of each centre.
 
         A distance changes at most by the largest change of each clustering's look-ups,
@@ -338,47 +435,302 @@ class Problem:
         alive = height.max(axis=0) < _NEVER
         return drift + others, 1e-10 * total[alive].max()
 
-    def _assign(
-        self, table, slope, drift, margin, previous, nearest, lead, members, mass
-    ) -> int:
-        """Find the nearest centres, count members over, return how many rows moved."""
-        rows = self.rows
-        small = rows.labels.size * table.shape[1] < _SMALL
-        spans = parallel.blocks(len(rows.labels), 1 if small else self.threads)
-        more = [self._empty(table.shape[1]) for _ in spans[1:]]
-        fixed = (rows.labels, rows.start, rows.counts, self.weights, table, slope)
-        tasks = [
-            (*fixed, drift, margin, previous, nearest, lead, *own, *span)
-            for own, span in zip([(members, mass), *more], spans, strict=True)
-        ]
-        moved = parallel.run(_kernels.onehot.assign, tasks, n_jobs=self.threads)
-        for more_members, more_mass in more:
-            members += more_members
-            mass += more_mass
-        return sum(moved)
 
-    def _objective(self, table, slope, members, mass) -> float:
-        total = self.constant + (members * table[:-1]).sum()
-        if len(slope):
-            total += (mass * slope).sum()
-        return max(0.0, float(total))
+def descend(
+    problem: Problem,
+    centres: tuple[np.ndarray, np.ndarray],
+    spare: np.ndarray,
+    *,
+    accepted: Callable,
+    max_iter: int,
+    tol: float,
+) -> Generator[tuple, tuple, Descent]:
+    """Move centres until nothing improves: the one descent, whoever passes over rows.
 
-    def _repair(self, members, mass, labels, rng) -> bool:
-        """Make a random row the only member of each empty centre, if one can help."""
-        empty = np.flatnonzero(~mass.any(axis=0))
-        if not len(empty):
-            return False
-        rows = self.rows
-        differs = np.zeros(len(labels), bool)
-        for m, first in enumerate(rows.start[:-1]):
-            there = np.flatnonzero(rows.labels[:, m] >= 0)
-            own = labels[there]
-            share = members[first + rows.labels[there, m], own] * self.weights[there]
-            differs[there] |= share != mass[m, own]
-        candidates = np.flatnonzero(differs)
-        if not len(candidates):
-            return False
-        chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
-        for j, row in zip(empty, chosen, strict=False):
-            self._put(members, mass, j, row)
-        return True
+    Parameters
+    ----------
+    problem, spare : Problem, ndarray
+        What tables are made from.
+    centres : tuple of ndarray
+        Members and mass of the first centres.
+    accepted : callable
+        ``accepted(centres, tables, totals)`` is told of each round that counts, may put
+        a row into empty centres, and returns whether it did.
+    max_iter, tol
+        As in :func:`onehot_kmeans`.
+
+    Yields
+    ------
+    tables
+        Of each round. Wants back ``totals``, the members and mass of the nearest
+        centres, and whether any row moved.
+    """
+    trace: list[float] = []
+    kept: Any = None
+    repaired = False
+    for _ in range(max_iter):
+        tables = problem.tables(*centres, spare)
+        totals, moved = yield tables
+        objective = problem.objective(*tables, *totals)
+        if trace and not repaired and trace[-1] - objective < tol:
+            break
+        trace.append(objective)
+        kept = tables, totals[0].copy()
+        centres = (totals[0].copy(), totals[1].copy())
+        repaired = accepted(centres, tables, totals)
+        if not moved and not repaired:
+            break
+    tables, members = kept
+    return Descent(tables, members, np.array(trace))
+
+
+def _best_of(starts: deque, descent: Callable) -> tuple[float, int, Descent | None]:
+    """Take starts from the queue until it is empty; return the best of them.
+
+    Threads share the queue. Of equal objectives the first start wins, so it does not
+    matter who took which.
+    """
+    best: Any = (np.inf, -1, None)
+    while True:
+        try:
+            number, first, rng = starts.popleft()
+        except IndexError:
+            return best
+        found = descent(first, rng)
+        best = min(best, (found.trace[-1], number, found), key=lambda b: b[:2])
+
+
+def _from_rows(
+    problem: Problem,
+    max_iter: int,
+    tol: float,
+    repair: bool,  # noqa: FBT001  bound by partial
+    threads: int,
+    first: np.ndarray,
+    rng: np.random.Generator,
+) -> Descent:
+    """Descend from some of the distinct rows, looking again only at those in doubt."""
+    rows, k = problem.rows, len(first)
+    spare, centres = problem.spare(rng, k), problem.empty(k)
+    for j, row in enumerate(first):
+        problem.put(centres, j, rows, row, problem.weights[row])
+    labels = np.full(len(rows.labels), -1, np.int32)
+    other, lead = np.empty_like(labels), np.empty(len(labels))
+
+    def accepted(centres, tables, totals) -> bool:
+        nonlocal labels, other
+        labels, other = other, labels
+        return repair and _repair(problem, centres, labels, rng)
+
+    run = descend(
+        problem, centres, spare, accepted=accepted, max_iter=max_iter, tol=tol
+    )
+    totals, tables = problem.empty(k), next(run)
+    before = tables
+    try:
+        while True:
+            state = (*problem.bounds(tables, before), labels, other, lead)
+            moved = _assign(problem, tables, state, totals, threads)
+            before, tables = tables, run.send((totals, moved))
+    except StopIteration as end:
+        return end.value._replace(labels=labels)
+
+
+def _assign(problem: Problem, tables, state: tuple, totals: tuple, threads) -> int:
+    """Find the nearest centres, count members over, return how many rows moved."""
+    rows, k = problem.rows, tables[0].shape[1]
+    small = rows.labels.size * k < _SMALL
+    spans = parallel.blocks(len(rows.labels), 1 if small else threads)
+    more = [problem.empty(k) for _ in spans[1:]]
+    fixed = (rows.labels, rows.start, rows.counts, problem.weights, *tables, *state)
+    tasks = [
+        (*fixed, *own, *span) for own, span in zip([totals, *more], spans, strict=True)
+    ]
+    moved = parallel.run(_kernels.onehot.assign, tasks, n_jobs=threads)
+    for members, mass in more:
+        totals[0][:] += members
+        totals[1][:] += mass
+    return sum(moved)
+
+
+def _repair(problem: Problem, centres, labels, rng) -> bool:
+    """Make a random row the only member of each empty centre, if one can help."""
+    empty = np.flatnonzero(~centres[1].any(axis=0))
+    if not len(empty):
+        return False
+    rows, weights = problem.rows, problem.weights
+    candidates = np.flatnonzero(_differ(rows, weights, labels, *centres))
+    if not len(candidates):
+        return False
+    chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
+    for j, row in zip(empty, chosen, strict=False):
+        problem.put(centres, j, rows, row, weights[row])
+    return True
+
+
+def _differ(rows: Rows, weights, labels, members, mass) -> np.ndarray:
+    """Return which rows are not all that their centre consists of."""
+    differs = np.zeros(len(labels), bool)
+    for m, first in enumerate(rows.start[:-1]):
+        there = np.flatnonzero(rows.labels[:, m] >= 0)
+        own = labels[there]
+        share = members[first + rows.labels[there, m], own] * weights[there]
+        differs[there] |= share != mass[m, own]
+    return differs
+
+
+class Drawn(NamedTuple):
+    """Rows whose clocks ring first, in that order, and the numbers of their objects."""
+
+    clocks: np.ndarray
+    labels: np.ndarray
+    objects: np.ndarray
+
+
+def _over_blocks(
+    counts: Counts, k: int, divergence: Divergence, n_init: int, rule: tuple, seed: int
+) -> Descent:
+    """Descend from all starts at once, one pass over the label rows per round.
+
+    The constant of the objective is only bounded: a sum of fractions would depend on
+    the blocks.
+    """
+    max_iter, tol, repair = rule
+    nothing = np.zeros((0, counts.n_clusterings), np.int32)
+    known = Rows(nothing, np.zeros(0, np.int64), counts.offsets, counts.sizes)
+    drawn, mass = draw(counts, known, divergence, seed, n_init, k)
+    constant = divergence.largest_constant(counts.n_objects)
+    problem = Problem(known, divergence, mass, constant)
+
+    def begin(rng: np.random.Generator, first: Drawn) -> Any:
+        def accepted(centres, tables, totals) -> bool:
+            empty = np.flatnonzero(~centres[1].any(axis=0))
+            if not repair or not len(empty):
+                return False
+            mixed = partial(_mixed, tables=tables, totals=totals)
+            settings = (known, divergence, int(rng.integers(2**62)), 1, len(empty))
+            (chosen,), _ = draw(counts, *settings, mixed)
+            put(centres, empty, chosen)
+            return bool(len(chosen.labels))
+
+        n = len(first.labels)
+        spare, centres = problem.spare(rng, n), problem.empty(n)
+        put(centres, np.arange(n), first)
+        rule = {"accepted": accepted, "max_iter": max_iter, "tol": tol}
+        return descend(problem, centres, spare, **rule)
+
+    def put(centres, places: np.ndarray, rows: Drawn) -> None:
+        own = known.with_labels(rows.labels)
+        weights = divergence.weights(own)
+        for i, j in zip(range(len(weights)), places, strict=False):
+            problem.put(centres, j, own, i, weights[i])
+
+    runs = [
+        begin(np.random.default_rng((seed, s)), first) for s, first in enumerate(drawn)
+    ]
+    going = [(run, next(run), None) for run in runs]
+    done: dict[int, Descent] = {}
+    while going:
+        tables = [table for _, table, _ in going]
+        work = partial(_nearest_all, known=known, divergence=divergence, tables=tables)
+        found = zip(going, counts.fold(work, _add), strict=True)
+        going = []
+        for (run, _, last), totals in found:
+            moved = last is None or not all(map(np.array_equal, last, totals))
+            try:
+                going.append((run, run.send((totals, moved)), totals))
+            except StopIteration as end:
+                done[runs.index(run)] = end.value
+    return min((done[s] for s in sorted(done)), key=lambda found: found.trace[-1])
+
+
+def draw(
+    counts: Counts,
+    known: Rows,
+    divergence: Divergence,
+    seed: int,
+    n_init: int,
+    k: int,
+    among: Callable | None = None,
+) -> tuple[list[Drawn], np.ndarray]:
+    """Draw k distinct rows for each start, in one pass; also sum weights (Nc,)."""
+    shared: dict[str, Any] = {"known": known, "divergence": divergence, "seed": seed}
+    work = partial(_ring, **shared, n_init=n_init, k=k, among=among)
+    return counts.fold(work, partial(_earliest, k=k))
+
+
+def _ring(rows: Ensemble, start: int, *, known, divergence, seed, n_init, k, among):
+    own = known.with_labels(rows.labels)
+    weights = divergence.weights(own)
+    allowed = (own.labels >= 0).any(axis=1)
+    if among is not None:
+        allowed &= among(own, weights)
+    objects = np.flatnonzero(allowed) + start
+    labels = own.labels[allowed]
+    drawn = []
+    for s in range(n_init):
+        clocks = _clocks(seed, s, objects)
+        order = np.argsort(clocks, kind="stable")
+        drawn.append(_distinct(clocks[order], labels[order], objects[order], k))
+    return drawn, own.per_cluster(weights)
+
+
+def _clocks(seed: int, start: int, objects: np.ndarray) -> np.ndarray:
+    """Return an exponential time for each object, a hash of the seed and its number."""
+    h = objects.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    h += np.uint64((seed * 0xD1B54A32D192ED03 + start) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    h ^= h >> np.uint64(31)
+    return -np.log(((h >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53)
+
+
+def _distinct(clocks, labels, objects, k: int) -> Drawn:
+    """Return the first k rows that differ; what comes in is in order."""
+    reach = 4 * k
+    while True:
+        _, first = np.unique(labels[:reach], axis=0, return_index=True)
+        first = np.sort(first)[:k]
+        if len(first) == k or reach >= len(labels):
+            return Drawn(clocks[first], labels[first], objects[first])
+        reach *= 4
+
+
+def _earliest(one, other, *, k: int):
+    (left, mass), (right, more) = one, other
+    drawn = []
+    for pair in zip(left, right, strict=True):
+        clocks, labels, objects = map(np.concatenate, zip(*pair, strict=True))
+        order = np.lexsort((objects, clocks))
+        drawn.append(_distinct(clocks[order], labels[order], objects[order], k))
+    return drawn, mass + more
+
+
+def _nearest(rows: Rows, weights: np.ndarray, tables, a: int, b: int) -> tuple:
+    """Return the nearest centres of some rows, and members and mass of each centre."""
+    table, slope = tables
+    k = table.shape[1]
+    members = np.zeros((len(rows.sizes), k), np.int64)
+    mass = np.zeros((rows.labels.shape[1], k), np.int64)
+    nobody = np.full(len(rows.labels), -1, np.int32)
+    nearest, lead = np.empty_like(nobody), np.empty(len(nobody))
+    fixed = (rows.labels, rows.start, rows.counts, weights, table, slope)
+    state = (np.zeros((2, k)), 0.0, nobody, nearest, lead, members, mass)
+    _kernels.onehot.assign(*fixed, *state, a, b)
+    return nearest[a:b], members, mass
+
+
+def _nearest_all(rows: Ensemble, start: int, *, known, divergence, tables) -> list:
+    own = known.with_labels(rows.labels)
+    weights, n = divergence.weights(own), len(own.labels)
+    return [_nearest(own, weights, table, 0, n)[1:] for table in tables]
+
+
+def _add(one: list, other: list) -> list:
+    return [(a + c, b + d) for (a, b), (c, d) in zip(one, other, strict=True)]
+
+
+def _mixed(rows: Rows, weights: np.ndarray, *, tables, totals) -> np.ndarray:
+    """Return which rows are not all that their centre consists of."""
+    nearest = _nearest(rows, weights, tables, 0, len(rows.labels))[0]
+    return _differ(rows, weights, nearest, *totals)

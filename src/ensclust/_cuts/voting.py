@@ -2,124 +2,218 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.agreement import agreement_of, contingency
+from ensclust._ensemble.flow import Cut
 from ensclust._support import parallel
-from ensclust._support.encoding import pieces
+from ensclust._support.encoding import NOWHERE, first_places
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-def vote(
-    ensemble: Ensemble,
-    meta_labels: np.ndarray,
-    *,
-    seed: int,
-    weights: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Label each object with the meta-cluster whose base clusters hold it most often.
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """An Assignment: each object goes to the meta-cluster that holds it most often.
 
     The score of a meta-cluster is the mean, over its base clusters, of the object's
     membership, weighted by the clusterings that they come from. Ties are drawn at
-    random by a hash of ``seed`` and the label row: equal rows get equal labels,
+    random by a hash of the seed and the label row: equal rows get equal labels,
     wherever they stand.
 
-    Parameters
+    Attributes
     ----------
-    ensemble : Ensemble
-        The objects.
     meta_labels : ndarray of shape (Nc,)
         Meta-cluster of each base cluster, -1 for none.
     seed : int
         Decides ties.
     weights : ndarray of shape (M,) or None
         Weights of the base clusterings; None is all alike.
+    """
+
+    meta_labels: np.ndarray
+    seed: int
+    weights: np.ndarray | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the meta-clusters."""
+        return self.meta_labels.nbytes
+
+    @property
+    def fitted(self) -> dict[str, Any]:
+        """The meta-clusters, by the numbers of the labels."""
+        return {"meta_labels_": self.meta_labels}
+
+    def renumbered(self, rank: np.ndarray) -> Vote:
+        """Return the same with other numbers of clusters."""
+        has_vote = self.meta_labels >= 0
+        meta = np.where(has_vote, rank[self.meta_labels], -1)
+        return replace(self, meta_labels=meta)
+
+    def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the winner of each row, -1 without any vote; time M per row."""
+        winner = np.empty(rows.n_objects, np.int32)
+        votes = (*self._votes(rows), np.uint64(self.seed))
+        self._run(_kernels.voting.vote, rows, votes, winner, n_jobs)
+        return winner
+
+    def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the scores scaled to sum to 1, 0 without any vote; memory 8 N k."""
+        votes = self._votes(rows)
+        scores = np.empty((rows.n_objects, len(votes[-1])))
+        self._run(_kernels.voting.score, rows, votes, scores, n_jobs)
+        total = scores.sum(axis=1, keepdims=True)
+        return np.divide(scores, total, out=scores, where=total > 0)
+
+    def without_losers(self, used: np.ndarray) -> Vote:
+        """Return a vote without the meta-clusters that are not used, and no gaps."""
+        rank = np.full(self.meta_labels.max() + 2, -1)
+        rank[used] = np.arange(len(used))
+        return replace(self, meta_labels=rank[self.meta_labels])
+
+    def _votes(self, rows: Ensemble) -> tuple[np.ndarray, ...]:
+        """Return meta labels, weights (M,), and the weight of each meta-cluster."""
+        meta = np.asarray(self.meta_labels, np.int64)
+        weights = self.weights
+        if weights is None:
+            weights = np.ones(rows.n_clusterings)
+        per_cluster = np.repeat(weights, rows.cluster_counts)
+        return meta, weights, np.bincount(meta[meta >= 0], per_cluster[meta >= 0])
+
+    def _run(self, kernel, rows: Ensemble, votes: tuple, out: np.ndarray, n_jobs):
+        spans = parallel.blocks(rows.n_objects, parallel.thread_count(n_jobs))
+        shared = (rows.columns, rows.offsets, *votes, out)
+        parallel.run(kernel, [(*shared, a, b) for a, b in spans], n_jobs=n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class MetaClusters:
+    """A Solution: a graph of base clusters, whose parts the objects vote for.
+
+    Attributes
+    ----------
+    partitions : callable
+        ``partitions(k)`` gives one or more ways to part the base clusters, (Nc,) each;
+        that is kept whose labels share most with the inputs.
+    seed, weights
+        Those of the vote.
+    fitted : dict
+        Fitted attributes of every cut.
     n_jobs : int or None
         Threads; None is one per core.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        Meta-cluster of each object, -1 where it has no vote. Time N M, memory 4 N.
     """
-    winner = np.empty(ensemble.n_objects, np.int32)
-    votes = _votes(ensemble, meta_labels, weights)
-    arguments = (ensemble.columns, ensemble.offsets, *votes, np.uint64(seed))
-    spans = parallel.blocks(ensemble.n_objects, parallel.thread_count(n_jobs))
-    tasks = [(*arguments, winner, a, b) for a, b in spans]
-    parallel.run(_kernels.voting.vote, tasks, n_jobs=n_jobs)
-    return winner
+
+    partitions: Callable[[int], list[np.ndarray]]
+    seed: int
+    weights: np.ndarray | None
+    fitted: dict[str, Any]
+    n_jobs: int | None = None
+
+    def cut(self, n_clusters: int, counts: Counts) -> Cut:
+        """Part the base clusters, and let objects vote."""
+        parts = self.partitions(min(n_clusters, counts.n_base_clusters))
+        votes = [Vote(meta, self.seed, self.weights) for meta in parts]
+        vote, ballot = settle(counts, votes, n_jobs=self.n_jobs)
+        n_labels = len(ballot.first)
+        return Cut(vote, n_labels, self.fitted, ballot.labels, ballot.first)
+
+
+class Ballot(NamedTuple):
+    """How a vote went.
+
+    Attributes
+    ----------
+    first : ndarray of shape (k,)
+        The first object of each meta-cluster.
+    shared : ndarray of shape (k, Nc) or None
+        Objects that each meta-cluster shares with each base cluster, if asked for.
+    labels : ndarray or None
+        The winners, where all objects voted at once.
+    """
+
+    first: np.ndarray
+    shared: np.ndarray | None
+    labels: np.ndarray | None
 
 
 def settle(
-    ensemble: Ensemble,
-    meta_labels: np.ndarray,
-    *,
-    seed: int,
-    weights: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Vote until every meta-cluster has an object.
+    counts: Counts, votes: list[Vote], *, n_jobs: int | None = None
+) -> tuple[Vote, Ballot]:
+    """Vote until every meta-cluster has an object; return the best of several votes.
 
     Base clusters of a meta-cluster that wins no object lose their vote (meta label -1),
-    so that new objects cannot fall into it either.
-
-    Returns
-    -------
-    labels : ndarray of shape (N,)
-        Meta-cluster of each object.
-    meta_labels : ndarray of shape (Nc,)
-        The meta-clusters that are left, numbered without gaps.
+    so that new objects cannot fall into it either. Best is who has most clusters, then
+    who shares most with the base clusterings. One pass over the objects per round; of
+    a single vote it ends when every meta-cluster has an object.
     """
-    while True:
-        labels = vote(ensemble, meta_labels, seed=seed, weights=weights, n_jobs=n_jobs)
-        is_used = np.zeros(meta_labels.max() + 2, bool)  # the last is that of -1
-        for piece in pieces(labels):
-            is_used[piece] = True
-        if is_used[:-1].all():
-            return labels, meta_labels
-        meta_labels = without_losers(meta_labels, np.flatnonzero(is_used[:-1]))
+    votes, several = list(votes), len(votes) > 1
+    ballots: list[Any] = [None] * len(votes)
+    while asked := [i for i, ballot in enumerate(ballots) if ballot is None]:
+        work = partial(
+            _ballots,
+            votes=[votes[i] for i in asked],
+            tables=several,
+            keep=counts.in_memory,
+            n_jobs=n_jobs,
+        )
+        found = counts.fold(work, _add, until=None if several else _all_have_won)
+        for i, ballot in zip(asked, found, strict=True):
+            used = np.flatnonzero(ballot.first < NOWHERE)
+            if len(used) == len(ballot.first):
+                ballots[i] = ballot
+            else:
+                votes[i] = votes[i].without_losers(used)
+    best = 0
+    if several:
+
+        def quality(i: int) -> tuple[int, float]:
+            nmi = np.nan_to_num(agreement_of(counts, ballots[i].shared).nmi)
+            shared = float(np.average(nmi, weights=votes[i].weights))
+            return len(ballots[i].first), shared
+
+        best = max(range(len(votes)), key=quality)
+    return votes[best], ballots[best]
 
 
-def without_losers(meta_labels: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Return meta labels, numbered without gaps, -1 for those that are not used."""
-    rank = np.full(meta_labels.max() + 2, -1)
-    rank[used] = np.arange(len(used))
-    return rank[meta_labels]
+def _ballots(
+    rows: Ensemble, start: int, *, votes: list[Vote], tables, keep, n_jobs
+) -> list[Ballot]:
+    """Vote on some rows, of which the first has the number ``start``."""
+    found = []
+    for vote in votes:
+        k = int(vote.meta_labels.max()) + 1
+        labels = vote.label(rows, n_jobs=n_jobs)
+        first = first_places(labels, k)
+        first[first < NOWHERE] += start
+        shared = None
+        if tables:
+            shared = np.zeros((k, rows.n_base_clusters), np.int64)
+            counted = contingency(rows, labels)
+            shared[: len(counted)] = counted
+        found.append(Ballot(first, shared, labels if keep else None))
+    return found
 
 
-def memberships(
-    ensemble: Ensemble,
-    meta_labels: np.ndarray,
-    *,
-    weights: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Return the scores of :func:`vote` scaled to sum to 1, (N, k) float64.
-
-    A row is zero for an object without any vote. Memory 8 N k.
-    """
-    votes = _votes(ensemble, meta_labels, weights)
-    scores = np.empty((ensemble.n_objects, len(votes[-1])))
-    spans = parallel.blocks(ensemble.n_objects, parallel.thread_count(n_jobs))
-    shared = (ensemble.columns, ensemble.offsets, *votes, scores)
-    tasks = [(*shared, a, b) for a, b in spans]
-    parallel.run(_kernels.voting.score, tasks, n_jobs=n_jobs)
-    total = scores.sum(axis=1, keepdims=True)
-    return np.divide(scores, total, out=scores, where=total > 0)
+def _add(one: list[Ballot], other: list[Ballot]) -> list[Ballot]:
+    return [
+        Ballot(
+            np.minimum(a.first, b.first),
+            None if a.shared is None or b.shared is None else a.shared + b.shared,
+            None,
+        )
+        for a, b in zip(one, other, strict=True)
+    ]
 
 
-def _votes(
-    ensemble: Ensemble, meta_labels: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return meta labels (Nc,), weights (M,), and the weight of each meta-cluster."""
-    meta = np.asarray(meta_labels, np.int64)
-    if weights is None:
-        weights = np.ones(ensemble.n_clusterings)
-    per_cluster = np.repeat(weights, ensemble.cluster_counts)
-    return meta, weights, np.bincount(meta[meta >= 0], per_cluster[meta >= 0])
+def _all_have_won(ballots: list[Ballot]) -> bool:
+    return all((ballot.first < NOWHERE).all() for ballot in ballots)

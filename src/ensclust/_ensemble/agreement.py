@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ensclust._ensemble.ensemble import Ensemble, as_ensemble
+from ensclust._ensemble.ensemble import Ensemble, as_counts
 from ensclust._support.validation import check_labelling, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
+
+    from ensclust._ensemble.flow import Counts
 
 
 class Agreement(NamedTuple):
@@ -41,11 +43,11 @@ def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     >>> agreement(ensemble, [0, 0, 1, 1]).ari
     array([ 1. , -0.5])
     """
-    ensemble = as_ensemble(ensemble)
+    ensemble = as_counts(ensemble)
     return agreement_of(ensemble, contingency(ensemble, labels))
 
 
-def agreement_of(ensemble: Ensemble, counts: np.ndarray) -> Agreement:
+def agreement_of(ensemble: Counts, counts: np.ndarray) -> Agreement:
     """Do as :func:`agreement` for counts that :func:`contingency` gave, (k, Nc)."""
     tables = [counts[:, first:last] for first, last in spans(ensemble)]
     return Agreement(
@@ -92,7 +94,7 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     >>> agreement_weights(Ensemble.from_clusterings([good, good, bad])).round(2)
     array([1.48, 1.48, 0.03])
     """
-    ensemble = as_ensemble(ensemble)
+    ensemble = as_counts(ensemble)
     nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
     if not weights.any():
@@ -138,7 +140,7 @@ def mean_nmi(
     >>> round(mean_nmi(ensemble, np.array([0, 0, 1, 1])), 4)
     0.9082
     """
-    ensemble = as_ensemble(ensemble)
+    ensemble = as_counts(ensemble)
     if weights is not None:
         weights = check_weights(weights, ensemble.n_clusterings)
     scores = np.nan_to_num(agreement(ensemble, labels).nmi)
@@ -194,7 +196,7 @@ def _crowd_nmi(ensemble: Ensemble) -> np.ndarray:
     return np.nansum(scores, axis=1) / np.maximum(compared.sum(axis=1), 1)
 
 
-def spans(ensemble: Ensemble) -> Iterator[tuple[int, int]]:
+def spans(ensemble: Counts) -> Iterator[tuple[int, int]]:
     """Yield where the base clusters of each clustering begin and end."""
     yield from zip(
         ensemble.offsets[:-1].tolist(), ensemble.offsets[1:].tolist(), strict=True

@@ -17,6 +17,7 @@ from ensclust._support.encoding import (
     as_vector,
     comparable,
     encode_column,
+    first_places,
     look_up,
     noise_of,
     pieces,
@@ -30,7 +31,7 @@ from ensclust._support.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _DTYPES = (np.uint8, np.uint16, np.uint32)
 
@@ -72,10 +73,16 @@ class Ensemble:
         N, M and Nc, the number of clusters of all base clusterings together.
     sizes : ndarray of shape (Nc,)
         Objects per base cluster; clusters are numbered clustering by clustering.
+    cluster_counts : ndarray of shape (M,)
+        Clusters per base clustering.
     offsets : ndarray of shape (M + 1,)
         The clusters of clustering m are ``offsets[m]`` to ``offsets[m + 1] - 1``.
     categories : tuple of M ndarrays
         The given label values of each clustering, sorted: code j stands for entry j.
+    columns : ndarray of shape (M, N)
+        The codes, unsigned; the sentinel ``missing`` stands for "not clustered".
+    has_missing : bool
+        Whether any object is left out of any clustering.
 
     Notes
     -----
@@ -96,6 +103,8 @@ class Ensemble:
     >>> Ensemble([[0], [1], [-1], [-1], [None]], noise="own-cluster").labels.ravel()
     array([ 1,  2,  0,  0, -1], dtype=int32)
     """
+
+    in_memory = True  # as Counts: the labels are there, not only what they add up to
 
     def __init__(self, labels: Any, *, noise: str = "missing"):
         check_noise(noise)
@@ -137,46 +146,34 @@ class Ensemble:
                 raise ValueError(msg)
         if not vectors or not lengths[0]:
             raise bad_label_shape((0, len(vectors)))
+        codes = _encode([as_vector(vector) for vector in vectors], noise)
+        return cls.from_codes(*codes)
+
+    @classmethod
+    def from_codes(
+        cls, columns: np.ndarray, categories: Sequence[np.ndarray]
+    ) -> Ensemble:
+        """Take (M, N) codes of base clusters as they are, unchecked and not copied."""
         ensemble = cls.__new__(cls)
-        ensemble._adopt(*_encode([as_vector(vector) for vector in vectors], noise))
+        ensemble._adopt(columns, categories)
         return ensemble
 
     def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
         columns.flags.writeable = False
         self.columns = columns
         self.categories = tuple(categories)
-        counts = [len(values) for values in self.categories]
-        self.offsets = _frozen(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
-
-    @property
-    def n_objects(self) -> int:
-        """N, the number of objects."""
-        return self.columns.shape[1]
-
-    @property
-    def n_clusterings(self) -> int:
-        """M, the number of base clusterings."""
-        return self.columns.shape[0]
-
-    @property
-    def n_base_clusters(self) -> int:
-        """Nc, the number of clusters of all base clusterings together."""
-        return int(self.offsets[-1])
-
-    @property
-    def cluster_counts(self) -> np.ndarray:
-        """The number of clusters of each base clustering, shape (M,)."""
-        return np.diff(self.offsets)
+        self.n_clusterings, self.n_objects = columns.shape
+        counts = np.array([len(values) for values in self.categories], np.int64)
+        self.cluster_counts = _frozen(counts)
+        self.offsets = _frozen(np.append(0, np.cumsum(counts)))
+        self.n_base_clusters = int(self.offsets[-1])
+        self.missing = int(np.iinfo(columns.dtype).max)
+        self.places: np.ndarray | None = None
 
     @property
     def labels(self) -> np.ndarray:
         """The labels as a new read-only (N, M) int32 array, -1 for "not clustered"."""
         return _outside(self.columns).T
-
-    @property
-    def missing(self) -> int:
-        """The sentinel that stands for "not clustered" in ``columns``."""
-        return int(np.iinfo(self.columns.dtype).max)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -191,7 +188,7 @@ class Ensemble:
                 sizes[first:end] += np.bincount(there, minlength=k + 1)[:k]
         return _frozen(sizes)
 
-    @property
+    @cached_property
     def has_missing(self) -> bool:
         """Whether any object is left out of any clustering."""
         return int(self.sizes.sum()) < self.n_objects * self.n_clusterings
@@ -202,6 +199,24 @@ class Ensemble:
             return np.zeros(self.n_objects, dtype=bool)
         return (self.columns == self.missing).all(axis=0)
 
+    @property
+    def n_absent(self) -> int:
+        """The number of objects that no clustering contains."""
+        return int(self.absent().sum()) if self.has_missing else 0
+
+    def present(self) -> Ensemble:
+        """Return the ensemble without the objects that no clustering contains.
+
+        Its ``places`` say where each object of this one is in it, -1 for nowhere.
+        """
+        absent = self.absent()
+        if not absent.any():
+            return self
+        ensemble = self.take(~absent)
+        places = np.cumsum(~absent) - 1
+        ensemble.places = _frozen(np.where(absent, -1, places))
+        return ensemble
+
     def take(self, rows: np.ndarray) -> Ensemble:
         """Return the ensemble of the given objects (a mask or indices).
 
@@ -209,18 +224,14 @@ class Ensemble:
         """
         with naming_index("rows", rows, self.n_objects):
             columns = np.ascontiguousarray(self.columns[:, rows])
-        ensemble = Ensemble.__new__(Ensemble)
-        ensemble._adopt(columns, self.categories)
-        return ensemble
+        return Ensemble.from_codes(columns, self.categories)
 
     def select(self, clusterings: np.ndarray) -> Ensemble:
         """Return the ensemble of the given clusterings (a mask or indices)."""
         with naming_index("clusterings", clusterings, self.n_clusterings):
             numbers = np.arange(self.n_clusterings)[clusterings]
-        ensemble = Ensemble.__new__(Ensemble)
         categories = [self.categories[m] for m in numbers]
-        ensemble._adopt(self.columns[numbers], categories)
-        return ensemble
+        return Ensemble.from_codes(self.columns[numbers], categories)
 
     def recode(self, labels: Any) -> Ensemble:
         """Return labels of other objects, numbered by the categories of this ensemble.
@@ -246,9 +257,7 @@ class Ensemble:
             found[found] = known[place[found]] == values[found]
             table = np.append(np.where(found, place, self.missing), self.missing)
             look_up(table.astype(codes.dtype), code, codes[m])
-        ensemble = Ensemble.__new__(Ensemble)
-        ensemble._adopt(codes, self.categories)
-        return ensemble
+        return Ensemble.from_codes(codes, self.categories)
 
     def intersections(self, *, n_jobs: int | None = None) -> np.ndarray:
         """Count the objects that each pair of base clusters shares.
@@ -305,6 +314,14 @@ class Ensemble:
         dtype = np.min_scalar_type(int(self.cluster_counts.max()))
         return np.where(labels < 0, self.cluster_counts, labels).astype(dtype)
 
+    def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
+        """Return ``work(rows, first)`` of all label rows: here they are one block."""
+        return work(self, 0)
+
+    def first_objects(self, labels: np.ndarray, n_labels: int) -> np.ndarray:
+        """Return the first object of each label; NOWHERE where there is none."""
+        return first_places(labels, n_labels)
+
     def __len__(self) -> int:
         return self.n_objects
 
@@ -313,11 +330,15 @@ class Ensemble:
             return NotImplemented
         return np.array_equal(self.columns, other.columns)
 
+    def __getstate__(self) -> dict:
+        """Return what cannot be found again: neither sizes nor fragments."""
+        kept = ("columns", "categories", "places")
+        return {name: vars(self)[name] for name in kept}
+
     def __setstate__(self, state: dict) -> None:
         """Restore a pickled ensemble, whose arrays are writeable until then."""
-        self.__dict__.update(state)
-        self.columns.flags.writeable = False
-        self.offsets.flags.writeable = False
+        self._adopt(state["columns"], state["categories"])
+        self.places = state["places"]
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -344,9 +365,9 @@ class Ensemble:
         )
 
 
-def as_ensemble(labels: Any) -> Ensemble:
-    """Return an ensemble as it is, with all that it keeps; anything else as one."""
-    return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+def as_counts(labels: Any) -> Any:
+    """Return Counts, such as an ensemble, as they are; anything else as an ensemble."""
+    return labels if hasattr(labels, "intersections") else Ensemble(labels)
 
 
 def _encode(

@@ -1,163 +1,46 @@
-"""Base clusterings from features: k-means with random k, or any clusterer."""
+"""EnsembleGenerator: base clusterings from features, by k-means or any clusterer.
+
+One base clustering is a clusterer, the objects that it is fitted to, and what it sees
+of their features.
+"""
 
 from __future__ import annotations
 
-import os
+import numbers
 import warnings
 from collections import Counter
-from typing import Any
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from ensclust import _kernels
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._generate.base_k import check_n_clusterings, draw_base_k
-from ensclust._generate.clusterers import (
-    Diversity,
-    KMeans,
-    fit_one,
-    runs_at_a_time,
-    scaled,
-    varies,
-)
-from ensclust._stream.blocks import is_stream
+from ensclust._generate import joint
+from ensclust._stream.blocks import as_blocks
+from ensclust._support import memory, parallel
+from ensclust._support.features import scaled, validate_features
+from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.progress import tell
 from ensclust._support.validation import (
     check_choice,
     check_integer,
-    check_magnitude,
     check_noise,
     check_random_state,
     check_share,
+    no_sparse,
 )
 
-
-def generate(
-    X,
-    n_clusterings: int = 20,
-    *,
-    base_k=None,
-    base="kmeans",
-    max_samples: float = 1.0,
-    max_features: float = 1.0,
-    projection: int | None = None,
-    noise: str = "missing",
-    init: str = "k-means++",
-    max_iter: int = 100,
-    algorithm: str = "lloyd",
-    random_state=None,
-    n_jobs: int | None = None,
-    out=None,
-) -> Any:
-    """Cluster ``X`` many times and return the ensemble.
-
-    Parameters
-    ----------
-    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-        The objects. Sparse where the clusterers take it; "kmeans" does. Or a Dask array
-        or :class:`ensclust.Blocks`: labels come out as such.
-    n_clusterings : int, default=20
-        M, the number of base clusterings.
-    base_k : int, (lo, hi), list of M ints or None
-        Clusters per base clustering; for a pair each k is drawn uniformly from
-        lo..hi. None is ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``.
-    base : "kmeans", scikit-learn clusterer or list of them
-        What makes the base clusterings: anything with scikit-learn's ``fit_predict``,
-        also a Pipeline that ends in such. A list is used in turn. ``n_clusters`` (or
-        ``n_components``) is set to the drawn k unless it is None or there is no such
-        parameter (HDBSCAN), and every ``random_state`` to a seed of its own.
-    max_samples : float or int, default=1.0
-        Share or number of the objects that each clusterer is fitted to, drawn anew
-        without replacement. The others are labelled by its ``predict``; if it has none
-        they are missing (-1) in that clustering.
-    max_features : float or int, default=1.0
-        Share or number of the features that each clusterer sees, drawn anew.
-    projection : int or None, default=None
-        Number of random Gaussian directions that these are projected on, drawn anew.
-    noise : "missing" or "own-cluster", default="missing"
-        Whether what a clusterer calls noise (a negative label) is missing in that
-        clustering or one more cluster of it.
-    init : "k-means++" or "random", default="k-means++"
-        Start of each k-means run.
-    max_iter : int, default=100
-        Most iterations of each k-means run (one start each).
-    algorithm : "lloyd" or "minibatch", default="lloyd"
-        How k-means moves its centres: by all objects at a time, or by 1,024 random ones
-        at a time, which is quicker and ends a little higher.
-    random_state : int, RandomState instance or None
-        Decides k and the seed of every run before the first one starts.
-    n_jobs : int or None
-        Runs at a time, in threads; None is one per core. A clusterer with an n_jobs of
-        its own is run one at a time. Does not change the result.
-    out : path or None, default=None
-        An .npy file, or a .parquet or .zarr directory, that labels are written to block
-        by block. ``X`` is then a stream: k-means begins with a sample of 20,000 rows.
-
-    Returns
-    -------
-    Ensemble
-        M clusterings of the rows of ``X``; with ``out`` the :class:`ensclust.Blocks`
-        of that file. k-means works on one float32 copy of ``X``, centred (unless
-        sparse) and scaled in float64; time ``N k d`` per iteration and run. Each run
-        with ``max_samples``, ``max_features`` or ``projection`` has a copy of what it
-        sees while it lasts. From 100,000 objects on, as in a stream, all clusterings
-        start from the centres of 20,000 of them and are improved together, without a
-        copy of ``X``; mini-batches are drawn from these 20,000.
-
-    Notes
-    -----
-    A clusterer with ``predict`` labels all objects by it, so that new objects are
-    treated alike. That a run did not converge is not shown: it is a base clustering
-    like any other.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ensclust import generate
-    >>> generate(load_iris().data, 10, base_k=(3, 12), random_state=0)
-    Ensemble(n_objects=150, n_clusterings=10, n_base_clusters=71)
-
-    Clusterers of several kinds, each on 80 % of the objects:
-
-    >>> from sklearn.cluster import AgglomerativeClustering, KMeans
-    >>> base = [KMeans(), AgglomerativeClustering()]
-    >>> X = load_iris().data
-    >>> runs = generate(X, 4, base=base, base_k=3, max_samples=0.8, random_state=0)
-    >>> (runs.labels == -1).sum(axis=0).tolist()
-    [0, 30, 0, 30]
-
-    Clusterings made elsewhere join by ``Ensemble.from_clusterings``:
-
-    >>> from ensclust import Ensemble
-    >>> leiden = load_iris().target
-    >>> Ensemble.from_clusterings([*runs.labels.T, leiden])
-    Ensemble(n_objects=150, n_clusterings=5, n_base_clusters=15)
-    """
-    generator = EnsembleGenerator(
-        n_clusterings,
-        base_k=base_k,
-        base=base,
-        max_samples=max_samples,
-        max_features=max_features,
-        projection=projection,
-        noise=noise,
-        init=init,
-        max_iter=max_iter,
-        algorithm=algorithm,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    if out is not None:
-        from ensclust._stream import label_streams  # noqa: PLC0415  a layer above
-
-        return label_streams.write_generated(generator, X, out)
-    generator.fit(X)
-    return generator.stream_ if is_stream(X) else generator.ensemble_
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class EnsembleGenerator(TransformerMixin, BaseEstimator):
@@ -229,23 +112,76 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit every base clusterer to ``X``."""
-        from ensclust._generate import block_generation  # noqa: PLC0415  a layer above
-
         if is_stream(X):
-            return block_generation.fit(self, X)
-        X = validate_features(self, X)
+            return self.fit_stream(X)
+        return self.fit_checked(validate_features(self, X))
+
+    def fit_checked(self, X) -> EnsembleGenerator:
+        """Do as :meth:`fit` for an array or CSR matrix that was validated before."""
+        self.n_features_in_ = X.shape[1]
         check_noise(self.noise)
-        n_clusterings = check_n_clusterings(self.n_clusterings, X.shape[0])
+        check_n_clusterings(self.n_clusterings, X.shape[0])
         diversity = self._diversity(*X.shape)
-        if X.shape[0] >= block_generation.MANY and self._is_joint(X, diversity):
-            return block_generation.fit_array(self, X)
-        rng = check_random_state(self.random_state)
-        n_rows = diversity.n_rows or X.shape[0]
-        base_k = draw_base_k(self.base_k, n_rows, n_clusterings, rng)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=n_clusterings)
-        prototypes = self._prototypes(n_clusterings, diversity)
+        if X.shape[0] >= joint.MANY and self._is_joint(X, diversity):
+            fitted, sample = self._on_sample(X.shape[0], X.__getitem__)
+            settings = (X, sample, self._rounds(), self.n_jobs)
+            fitted, labels = joint.fit_array(fitted, *settings)
+        else:
+            rng = check_random_state(self.random_state)
+            fitted, labels = self._runs(X, self.base_k, diversity, rng)
+        self._keep(fitted)
+        self.ensemble_ = Ensemble.from_clusterings(labels, noise=self.noise)
+        return self
+
+    def fit_stream(self, X, known: joint.Survey | None = None) -> EnsembleGenerator:
+        """Fit to blocks of features, surveyed now unless they are known.
+
+        ``stream_`` has the labels: Blocks, or a lazy Dask array for a Dask array. Time
+        a pass to survey, one to take the sample, and for k-means one per iteration;
+        memory one block, the sample and M k d numbers. Rows are labelled anew in each
+        pass over ``stream_``: keep them with Dask's ``persist`` where that is dear.
+        """
+        blocks = as_blocks(X, "features")
+        known = known or joint.survey(blocks)
+
+        def take(rows: np.ndarray) -> np.ndarray:
+            return validate_features(self, joint.take(blocks, known, rows))
+
+        fitted, sample = self._on_sample(known.n_objects, take)
+        fitted.label(sample[:1])  # a clusterer without predict is refused here
+        n_rows = self._diversity(known.n_objects, sample.shape[1]).n_rows
+        rounds = self._rounds() if n_rows is None else 0
+        fitted = joint.fit_blocks(fitted, blocks, known, sample, rounds)
+        self._keep(fitted)
+        self.n_features_in_ = sample.shape[1]
+        labels = joint.label_stream(fitted, blocks)
+        is_dask = is_dask_array(X)
+        self.stream_ = labels.to_dask(len(self.models_)) if is_dask else labels
+        return self
+
+    def _on_sample(self, n: int, take: Callable) -> tuple[joint.Fitted, np.ndarray]:
+        """Fit every clusterer to a sample of n rows; return the sample too."""
+        asked = check_share(self.max_samples, "max_samples", n, "objects")
+        sample = take(joint.sample_rows(n, asked, self.random_state))
+        base_k = default_base_k(n) if self.base_k is None else self.base_k
+        n_columns = sample.shape[1]
+        diversity = replace(self._diversity(n, n_columns), n_rows=None)
+        rng = check_random_state(deepcopy(self.random_state))
+        return self._runs(sample, base_k, diversity, rng)[0], sample
+
+    def _rounds(self) -> int:
+        """Return how often all rows may improve what a sample gave."""
+        return self.max_iter if self.algorithm == "lloyd" else 0
+
+    def _runs(self, X, base_k, diversity: Diversity, rng) -> tuple[joint.Fitted, Any]:
+        """Fit every clusterer to ``X`` by itself; return them, and their labels."""
+        m = self.n_clusterings
+        ks = draw_base_k(base_k, diversity.n_rows or X.shape[0], m, rng)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=m)
+        prototypes = self._prototypes(m, diversity)
+        mean = unit = X32 = None
         if any(isinstance(prototype, KMeans) for prototype in prototypes):
-            self.mean_, self.unit_, X32 = scaled(X)
+            mean, unit, X32 = scaled(X)
         # BLAS limits and filters of warnings are global: set once around all runs, lest
         # runs restore each other's. OpenMP limits belong to a thread: set in each, for
         # libraries looked up here, since to do so beside an import may be a deadlock.
@@ -260,20 +196,27 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
                 delayed(fit_one)(
                     p, k, int(s), diversity, X32 if isinstance(p, KMeans) else X, pools
                 )
-                for p, k, s in zip(prototypes, base_k, seeds, strict=True)
+                for p, k, s in zip(prototypes, ks, seeds, strict=True)
             )
-            fitted = []
+            found = []
             for run in runs:
-                fitted.append(run)
-                tell(len(fitted), n_clusterings)
-        self.models_, self.views_, labels, n_iter = map(list, zip(*fitted, strict=True))
-        self.n_iter_ = max(n_iter)
-        self.ensemble_ = Ensemble.from_clusterings(labels, noise=self.noise)
-        return self
+                found.append(run)
+                tell(len(found), m)
+        models, views, labels, n_iter = map(list, zip(*found, strict=True))
+        return joint.Fitted(models, views, max(n_iter), mean, unit), labels
+
+    def _keep(self, fitted: joint.Fitted) -> None:
+        self.models_, self.views_ = fitted.models, fitted.views
+        self.n_iter_ = fitted.n_iter
+        self.mean_, self.unit_ = fitted.mean, fitted.unit
 
     def fit_transform(self, X, y=None):
-        """Fit and return the labels of the training objects, (n_samples, M)."""
-        return self.fit(X, y).ensemble_.labels
+        """Fit and return the labels of the training objects, (n_samples, M).
+
+        Those of a stream are a stream too, as ``stream_`` has them.
+        """
+        self.fit(X, y)
+        return self.stream_ if is_stream(X) else self.ensemble_.labels
 
     def transform(self, X):
         """Return the base labels of new objects, coded as in ``ensemble_.labels``.
@@ -296,20 +239,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def label(self, X) -> list[np.ndarray]:
         """Return the labels that the base clusterers give to new objects."""
-        for model in self.models_:
-            if not hasattr(model, "predict"):
-                msg = (
-                    f"{type(model).__name__} cannot label new objects (it has no "
-                    'predict). Use base="kmeans" or a clusterer with predict, or label '
-                    'the objects yourself and use base="precomputed".'
-                )
-                raise TypeError(msg)
-        is_scaled = hasattr(self, "mean_")
-        X32 = scaled(X, self.mean_, self.unit_)[-1] if is_scaled else None
-        return [
-            model.predict(X32 if isinstance(model, KMeans) else view.of(X))
-            for model, view in zip(self.models_, self.views_, strict=True)
-        ]
+        check_is_fitted(self, "models_")
+        kept = self.models_, self.views_, self.n_iter_, self.mean_, self.unit_
+        return joint.Fitted(*kept).label(X)
 
     def _diversity(self, n_samples: int, n_features: int) -> Diversity:
         rows = check_share(self.max_samples, "max_samples", n_samples, "objects")
@@ -370,7 +302,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return self.ensemble_.n_clusterings
+        return len(self.models_)
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the output columns, one per base clustering."""
@@ -380,21 +312,268 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         )
 
 
-def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
-    """Return ``X`` as a float array or CSR matrix that fits the estimator."""
-    if isinstance(X, str | os.PathLike | Ensemble):
-        what = f"the path {os.fspath(X)!r}" if not isinstance(X, Ensemble) else repr(X)
-        msg = (
-            f"X is {what}; expected numbers. Read features with ensclust.io."
-            'read_features(path).values, or say base="precomputed" for labels.'
-        )
-        raise TypeError(msg)
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    try:
-        with np.errstate(invalid="ignore"):  # of sums of what is too large
-            return check_magnitude(validate_data(estimator, X, **options, reset=reset))
-    except ValueError as error:
-        if "X" in str(error):
+@dataclass
+class View:
+    """The features that one base clustering sees.
+
+    Attributes
+    ----------
+    columns : ndarray or None
+        The features that it sees; None is all.
+    matrix : ndarray of shape (n_columns, n_directions) or None
+        Random directions that these are projected on; None leaves them.
+    """
+
+    columns: np.ndarray | None = None
+    matrix: np.ndarray | None = None
+
+    def of(self, X):
+        """Return what the clustering sees of ``X``."""
+        if self.columns is not None:
+            X = X[:, self.columns]
+        return X if self.matrix is None else X @ self.matrix.astype(X.dtype)
+
+    def back(self, centres: np.ndarray, n_features: int) -> np.ndarray:
+        """Return vectors whose products with whole rows are those of ``centres``."""
+        if self.matrix is not None:
+            centres = centres @ self.matrix.T.astype(centres.dtype)
+        if self.columns is None:
+            return centres
+        whole = np.zeros((len(centres), n_features), centres.dtype)
+        whole[:, self.columns] = centres
+        return whole
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How many objects and features each base clustering is made from; None is all."""
+
+    n_rows: int | None
+    n_columns: int | None
+    n_directions: int | None
+
+    def is_none(self) -> bool:
+        """Whether every clustering is made from all objects and features."""
+        return self.n_rows is self.n_columns is self.n_directions is None
+
+    def draw(self, shape: tuple[int, int], seed: int) -> tuple[Any, View]:
+        """Return the objects and the view of the clustering with this seed."""
+        rng = np.random.default_rng([seed, 1])  # not the clusterer's own stream
+        n, d = shape
+        rows = columns = matrix = None
+        if self.n_rows is not None:
+            rows = np.sort(rng.choice(n, self.n_rows, replace=False))
+        if self.n_columns is not None:
+            columns = np.sort(rng.choice(d, self.n_columns, replace=False))
+            d = self.n_columns
+        if self.n_directions is not None:
+            scale = 1 / np.sqrt(self.n_directions)
+            matrix = scale * rng.standard_normal((d, self.n_directions))
+        return rows, View(columns, matrix)
+
+
+class KMeans:
+    """scikit-learn's k-means on scaled float32, with row-by-row assignment.
+
+    The centres are scikit-learn's; the labels come from our own kernel, because a
+    label must not depend on which other rows are in the batch. Centres are kept as
+    vectors of all features, so that new objects need no view.
+    """
+
+    is_own = True  # as scikit-learn's clusterers are not
+
+    def __init__(self, init: str, max_iter: int, algorithm: str = "lloyd"):
+        self.init = init
+        self.max_iter = max_iter
+        self.algorithm = algorithm
+
+    def fit(self, X, k: int, seed: int, view: View, n_features: int) -> KMeans:
+        """Find the centres of the rows of ``X``, what the view shows of them."""
+        from sklearn import cluster  # noqa: PLC0415  import time
+
+        options = {"n_init": 1, "max_iter": self.max_iter, "random_state": seed}
+        if self.algorithm == "minibatch":
+            model = cluster.MiniBatchKMeans(
+                k, init=self.init, compute_labels=False, **options
+            )
+        else:
+            model = cluster.KMeans(k, init=self.init, **options)
+        centres = model.fit(X).cluster_centers_
+        self.place(centres, view, n_features, n_iter=model.n_iter_)
+        return self
+
+    def place(
+        self, centres: np.ndarray, view: View, n_features: int, *, n_iter: int
+    ) -> None:
+        """Take centres, as the view shows them, found in so many iterations."""
+        norms = (centres.astype(np.float64) ** 2).sum(axis=1)
+        self.half_norms = (norms / 2).astype(np.float32)
+        self.centres = view.back(centres, n_features)
+        self.n_iter_ = n_iter
+
+    def shrink(self, factor: float) -> None:
+        """Divide the centres, which stand for features in a larger unit then."""
+        centres = self.centres.astype(np.float64) / factor
+        halves = self.half_norms.astype(np.float64) / factor**2
+        self.centres = centres.astype(np.float32)
+        self.half_norms = halves.astype(np.float32)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the nearest centre of each row, of all features."""
+        columns = np.ascontiguousarray(self.centres.T)
+        n = X.shape[0]
+        labels = np.empty(n, np.int32)
+        kernels = _kernels.assignment
+        shared = (columns, self.half_norms, labels, 0, n)
+        if sparse.issparse(X):
+            kernels.nearest_centre_sparse(X.data, X.indices, X.indptr, *shared)
+        else:
+            kernels.nearest_centre(X, *shared)
+        return labels
+
+
+def fit_one(
+    prototype, k: int, seed: int, diversity: Diversity, X, pools: ThreadpoolController
+):
+    """Make one base clustering of ``X``, with one thread of OpenMP.
+
+    Returns
+    -------
+    model : clusterer
+        Fitted, to label new objects; a clusterer without predict is returned unfitted,
+        because what it learned may hold ``X`` or an N x N matrix.
+    view : View
+        What it sees.
+    labels : ndarray of shape (N,)
+        By predict where the clusterer has it, so that training objects and new ones
+        are treated alike; else by fit_predict, NaN for objects not drawn.
+    n_iter : int
+        Iterations that it took.
+    """
+    rows, view = diversity.draw(X.shape, seed)
+    seen = view.of(X if rows is None else X[rows])
+    with pools.limit(limits=1, user_api="openmp"):
+        if isinstance(prototype, KMeans):
+            model = KMeans(prototype.init, prototype.max_iter, prototype.algorithm)
+            model.fit(seen, k, seed, view, X.shape[1])
+            labels = model.predict(X).astype(np.min_scalar_type(k))
+            return model, view, labels, model.n_iter_
+        model = configured(prototype, k, seed)
+        try:
+            labels = _labels(model, seen, rows, X, view)
+        except TypeError as error:
+            if sparse.issparse(seen):
+                raise no_sparse(prototype, seen, error) from error
             raise
-        msg = f"X is no table of numbers: {error}"
-        raise ValueError(msg) from error
+    n_iter = _n_iter(model)
+    return model if hasattr(model, "predict") else clone(model), view, labels, n_iter
+
+
+def _labels(model, seen, rows: np.ndarray | None, X, view: View) -> np.ndarray:
+    if hasattr(model, "predict"):
+        return model.fit(seen).predict(seen if rows is None else view.of(X))
+    labels = np.asarray(model.fit_predict(seen))
+    if rows is None:
+        return labels
+    everyone = np.full(X.shape[0], np.nan)
+    everyone[rows] = labels
+    return everyone
+
+
+def configured(prototype, k: int, seed: int):
+    """Return a copy of a clusterer with ``k`` clusters and its own seed.
+
+    A clusterer whose number of clusters is None decides it by itself.
+    """
+    model = clone(prototype)
+    final = _final(model)
+    known = final.get_params(deep=False)
+    name = _count_name(known)
+    if name is not None and known[name] is not None:
+        final.set_params(**{name: k})
+    seeded = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
+    return model.set_params(**dict.fromkeys(seeded, seed))
+
+
+def runs_at_a_time(prototypes: list, n_jobs: int | None) -> int:
+    """Return the number of threads: one if a clusterer has an ``n_jobs`` of its own.
+
+    Two threads that start threads of scikit-learn lose each other's warning filters.
+    """
+    own = [p for p in prototypes if not isinstance(p, KMeans)]
+    names = [name.split("__")[-1] for p in own for name in p.get_params()]
+    return 1 if "n_jobs" in names else parallel.thread_count(n_jobs)
+
+
+def varies(prototype) -> bool:
+    """Whether two runs on the same objects may differ."""
+    if isinstance(prototype, KMeans):
+        return True
+    final = _final(prototype).get_params(deep=False)
+    name = _count_name(final)
+    names = [p.split("__")[-1] for p in prototype.get_params()]
+    return "random_state" in names or (name is not None and final[name] is not None)
+
+
+def _final(model):
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _count_name(parameters: dict) -> str | None:
+    """Return the parameter that is the number of clusters."""
+    # SpectralClustering has both; there n_components is the dimension of its space.
+    names = ("n_clusters", "n_components")
+    return next((name for name in names if name in parameters), None)
+
+
+def _n_iter(model) -> int:
+    count = getattr(_final(model), "n_iter_", 1)
+    return int(count) if isinstance(count, numbers.Integral) else 1
+
+
+def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
+    """Return the range of k of the paper: ``lowest`` to ``min(sqrt(N), 100)``."""
+    low = min(max(2, lowest), n_samples)
+    return low, max(low, int(min(np.sqrt(n_samples), 100)))
+
+
+def check_n_clusterings(n_clusterings: Any, n_samples: int) -> int:
+    """Return M, or raise if it is no number or their labels take too much memory."""
+    m = check_integer(n_clusterings, "n_clusterings")
+    what = f"an ensemble of {m:,} clusterings of {n_samples:,} objects"
+    memory.require(m * n_samples, what, "Lower n_clusterings.")
+    return m
+
+
+def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
+    """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
+    if base_k is None:
+        base_k = default_base_k(n_samples)
+    if isinstance(base_k, numbers.Integral) and not isinstance(base_k, bool):
+        ks = np.full(n_clusterings, base_k)
+    elif isinstance(base_k, tuple) and len(base_k) == 2:
+        low, high = (check_integer(k, "base_k") for k in base_k)
+        if low > high:
+            msg = f"base_k={base_k} has its lower end above its upper end."
+            raise ValueError(msg)
+        ks = rng.randint(low, high + 1, size=n_clusterings)
+        _check_range(base_k, low, high, n_samples)
+    elif isinstance(base_k, list | np.ndarray) and np.shape(base_k) == (n_clusterings,):
+        ks = np.array([check_integer(k, "base_k") for k in base_k])
+    else:
+        msg = (
+            f"base_k={base_k!r}; expected an integer, a pair (lo, hi), a list of "
+            f"n_clusterings={n_clusterings} integers, or None."
+        )
+        raise ValueError(msg)
+    _check_range(base_k, ks.min(), ks.max(), n_samples)
+    return ks.tolist()
+
+
+def _check_range(base_k: Any, low: int, high: int, n_samples: int) -> None:
+    if low < 1 or high > n_samples:
+        msg = (
+            f"base_k={base_k!r} asks for {low} to {high} clusters of "
+            f"n_samples={n_samples} objects. Use between 1 and {n_samples}."
+        )
+        raise ValueError(msg)

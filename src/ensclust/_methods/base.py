@@ -1,11 +1,11 @@
-"""BaseConsensus: the only fit(), the same for every method."""
+"""BaseConsensus: what scikit-learn wants around a method; and the three families."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import contextmanager
 from numbers import Integral
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,72 +14,67 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust._cuts import nearest
+from ensclust._cuts.onehot_kmeans import OneHotKMeans, check_init
+from ensclust._cuts.partition import NormalisedCut
+from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._generate.base_k import default_base_k
-from ensclust._generate.generation import EnsembleGenerator, validate_features
+from ensclust._generate.generation import EnsembleGenerator, default_base_k
+from ensclust._generate.joint import survey
+from ensclust._methods import driver
+from ensclust._methods.parameters import Parameters, parameter
 from ensclust._quality.certainty import Certainty
-from ensclust._quality.cohesion import memberships
 from ensclust._quality.result import Result
-from ensclust._stream.blocks import is_dask_array, is_stream
-from ensclust._stream.tally import Tally, in_memory
-from ensclust._support import memory
-from ensclust._support.encoding import first_appearance, look_up
-from ensclust._support.validation import check_n_clusters, check_weights, warn
-from ensclust._trees.coassociation import CoAssociation
+from ensclust._stream.blocks import as_blocks
+from ensclust._stream.counting import in_memory
+from ensclust._support.documentation import MethodInfo
+from ensclust._support.features import validate_features
+from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.validation import check_n_clusters, check_weights
+from ensclust._trees.coassociation import DEFAULT_MEMORY
+from ensclust._trees.dendrogram import Tree
+from ensclust._trees.linkage import LINKAGES, link
+from ensclust.similarity._measures import cluster_mass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from ensclust._support.documentation import MethodInfo
+    from ensclust._cuts.onehot_kmeans import Divergence
+    from ensclust._ensemble.flow import Counts, Solution
+    from ensclust._trees.coassociation import CoAssociation
+
+_SHOWN = 20_000  # objects of a stream that a report shows
 
 
-class BaseConsensus(ClusterMixin, BaseEstimator):
-    """Base class of the consensus methods.
+def positive(kind: type = Integral) -> Interval:
+    """Return the constraint of a parameter that counts something."""
+    return Interval(kind, 1, None, closed="left")
 
-    A method supplies ``_prepare(ensemble)``, all that does not depend on the number of
-    clusters, and ``_cut(n_clusters)``, the labels of the prepared ensemble's objects,
-    in a new array.
-    ``self._seed`` is the integer that decides random choices in both,
-    ``self._prepared`` the prepared ensemble, without objects of no clustering.
+
+class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
+    """Base class of the consensus methods: parameters, fit, predict, fitted attributes.
+
+    A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts
+    of label rows, a Solution that can be cut into any number of clusters. ``weights``
+    are those of the clusterings, above 0, or None; ``seed`` is the integer that decides
+    random choices. :class:`Agglomeration`, :class:`MetaClustering` and
+    :class:`OneHotMethod` do so from something smaller. Parameters of a method are
+    annotated fields of its class; see the page "Write a method".
     """
 
-    info: ClassVar[MethodInfo]
-    weights: Any = None  # a parameter of the methods in which it has a meaning
-    _pair_bytes: ClassVar[int] = 0  # that preparing takes per pair of base clusters
+    info: ClassVar[MethodInfo] = MethodInfo("A method of your own", "", "", "", "")
+    _pair_bytes: ClassVar[int] = 0  # that solving takes per pair of base clusters
+    _k_words: ClassVar[tuple[str, ...]] = ("auto",)  # that may stand for a number
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_clusters": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"auto"}),
-        ],
-        "n_clusterings": [Interval(Integral, 1, None, closed="left")],
-        "base_k": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "base": [str, list, tuple, BaseEstimator],
-        "noise": [StrOptions({"missing", "own-cluster"})],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_clusterings = n_clusterings
-        self.base_k = base_k
-        self.base = base
-        self.noise = noise
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: Any = parameter(
+        positive(), StrOptions({"auto"}), default=8, kw_only=False
+    )
+    n_clusterings: int = parameter(positive(), default=20, kw_only=False)
+    base_k: Any = parameter(positive(), "array-like", None, default=None)
+    base: Any = parameter(str, list, tuple, BaseEstimator, default="kmeans")
+    noise: str = parameter(StrOptions({"missing", "own-cluster"}), default="missing")
+    random_state: Any = parameter("random_state", default=None)
+    n_jobs: int | None = parameter(Integral, None, default=None)
 
     def fit(self, X, y=None):
         """Find the consensus of the base clusterings of ``X``.
@@ -97,37 +92,51 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        generation_seed = self._start()
-        if is_stream(X):
-            from ensclust._stream import distributed  # noqa: PLC0415  a layer above
-
-            return distributed.fit(self, X, generation_seed)
-        self.ensemble_ = self._make_ensemble(X, generation_seed)
-        self.labels_ = self._solve(self.ensemble_, [self.n_clusters])[0]
-        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
+        self._fit_cuts(X, [self.n_clusters])
         return self
 
-    def _fit_all(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
-        """Return what fit would give for each k, from one preparation."""
-        self._start()
-        return self._solve(ensemble, ks)
-
-    def _start(self) -> int:
-        """Check the parameters, draw the seed of the method, return generation's."""
+    def _fit_cuts(self, X, ks: list, *, checkpoint: Any = None) -> driver.Solved:
+        """Fit, and return what came of each k; of the first, the model keeps it."""
         self._validate_params()
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        self._seed = int(seeds[1])
-        return int(seeds[0])
+        generation_seed, seed = self._seeds()
+        counts = self._counts(X, ks, generation_seed, checkpoint)
+        solved = driver.solve(self, counts, ks, seed)
+        found = solved.cuts[0]
+        labels = solved.labels()
+        self.labels_ = labels.to_dask() if is_dask_array(X) else labels
+        self.ensemble_ = solved.counts
+        self.weights_ = solved.weights
+        self.n_clusters_ = found.n_clusters
+        self.assignment_ = found.assignment
+        for name, value in found.fitted.items():
+            setattr(self, name, value)
+        return solved
 
-    def _make_ensemble(self, X, seed: int) -> Ensemble:
+    def _seeds(self) -> list[int]:
+        """Return the seeds of generation and of the method."""
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        return [int(seed) for seed in seeds]
+
+    def _counts(self, X, ks: list, seed: int, checkpoint: Any = None) -> Any:
+        """Return the Counts of what X is: labels, or features to generate them from."""
         if self._is_precomputed():
-            ensemble = Ensemble(X, noise=self.noise)
-            self._check_columns(X, ensemble, reset=True)
-            self.n_features_in_ = ensemble.n_clusterings
-            return ensemble
-        X = validate_features(self, X)
-        self.generator_ = self._generator(X.shape[0], seed).fit(X)
-        return self.generator_.ensemble_
+            counts = driver.count(self, X, ks, checkpoint)
+            if counts.in_memory:
+                self._check_columns(X, counts, reset=True)
+            self.n_features_in_ = counts.n_clusterings
+            return counts
+        if not is_stream(X):
+            X = validate_features(self, X)
+            generator = self._generator(X.shape[0], seed)
+            self.generator_ = generator.fit_checked(X)
+            return generator.ensemble_
+        self._check_stream(ks)
+        blocks = as_blocks(X, "features")
+        known = survey(blocks)
+        generator = self._generator(known.n_objects, seed)
+        self.generator_ = generator.fit_stream(blocks, known)
+        self.n_features_in_ = self.generator_.n_features_in_
+        return driver.count(self, self.generator_.stream_, ks)
 
     def _generator(self, n_samples: int, seed: int) -> EnsembleGenerator:
         k = self._check_k(self.n_clusters, n_samples)
@@ -164,9 +173,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         Notes
         -----
         :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
-        object. Elsewhere a label row that occurred in training keeps its label, and any
-        other gets that of the most similar one, by the similarity that was linked or
-        else by co-association; where several are equally similar, the cluster with
+        object. :class:`KCC`, :class:`ECC` and :class:`SEC` take the nearest centre:
+        time M k. Elsewhere a label row that occurred in training keeps its label, and
+        any other gets that of the most similar one, by the similarity that was linked
+        or else by co-association; where several are equally similar, the cluster with
         most objects among them. That takes F M look-ups for each distinct row that is
         new, F the distinct rows of training, and Nc^2 numbers of memory. Base
         clusterers that label new objects come on top.
@@ -180,16 +190,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
                 "of Blocks, or model.predict(array) for each array of a function."
             )
             raise TypeError(msg)
-        ensemble = self._encode(X)
-        if self.n_clusters_ == 0:
-            return np.full(ensemble.n_objects, -1, np.int32)
-        return self._assign(self._counting(ensemble))
-
-    def _assign(self, ensemble: Ensemble) -> np.ndarray:
-        """Return the labels of other objects."""
-        by_row = isinstance(self._prepared, Tally)  # fitted to a stream
-        labels = self._row_labels if by_row else self.labels_[self.labels_ >= 0]
-        return nearest.label(self._affinity(), labels, ensemble, n_jobs=self.n_jobs)
+        rows = self._encode(X)
+        return self.assignment_.label(rows, n_jobs=self.n_jobs)
 
     def memberships(self, X=None) -> np.ndarray:
         """Return how much each object belongs to each cluster, (n_samples, k) float64.
@@ -202,11 +204,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         for: time Nc^2 k + F M k for F distinct label rows, no matrix of objects.
         """
         check_is_fitted(self, "labels_")
-        known = in_memory(self.ensemble_)
-        objects = self._counting(known if X is None else self._encode(X))
-        if self.n_clusters_ == 0:
-            return np.zeros((objects.n_objects, 0))
-        return memberships(self._affinity(), self.labels_[self.labels_ >= 0], objects)
+        rows = in_memory(self.ensemble_) if X is None else self._encode(X)
+        return self.assignment_.memberships(rows, n_jobs=self.n_jobs)
 
     def certainty(self) -> Certainty:
         """Return how far the base clusterings support the consensus.
@@ -234,17 +233,24 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ``X``, the features, gives the map of the objects its axes; without it they come
         from the base clusterings. ``truth``, ``ids``, ``names``, ``selection`` and
         ``title`` are as in :func:`ensclust.write_report`, and so are time and memory.
+        After a fit to a stream, a random sample of 20,000 objects is shown.
         """
-        from ensclust._view.report.page import report_model  # noqa: PLC0415  stands above this
+        from ensclust._view.report.page import report_model  # noqa: PLC0415  drawing
 
-        check_is_fitted(self, "labels_")
         given = {"X": X, "truth": truth, "ids": ids, "names": names}
-        report_model(path, self, **given, selection=selection, title=title)
+        report_model(path, self._result(), **given, selection=selection, title=title)
 
     def _result(self) -> Result:
         """Return what was found as facts, for views."""
         check_is_fitted(self, "labels_")
-        ensemble = in_memory(self.ensemble_)
+        ensemble, labels = self.ensemble_, self.labels_
+        n_objects, dendrogram = ensemble.n_objects, getattr(self, "dendrogram_", None)
+        if not ensemble.in_memory:
+            rng = np.random.default_rng(0)
+            objects = rng.choice(n_objects, min(n_objects, _SHOWN), replace=False)
+            ensemble = ensemble.take(objects)
+            labels = self.assignment_.label(ensemble, n_jobs=self.n_jobs)
+            dendrogram = None  # its leaves are rows, not objects
         precomputed = self._is_precomputed()
         return Result(
             method=self._method_name(),
@@ -253,13 +259,13 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             is_precomputed=precomputed,
             names=getattr(self, "feature_names_in_", None) if precomputed else None,
             ensemble=ensemble,
-            labels=self.labels_,
+            labels=labels,
             weights=self.weights_,
-            dendrogram=getattr(self, "dendrogram_", None),
+            dendrogram=dendrogram,
             cluster_similarity=getattr(self, "cluster_similarity_", None),
             meta_labels=getattr(self, "meta_labels_", None),
             selection=getattr(self, "selection_", None),
-            n_objects=ensemble.n_objects,
+            n_objects=n_objects,
         )
 
     def _method_name(self) -> str:
@@ -272,143 +278,235 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _encode(self, X) -> Ensemble:
         """Return the base clusters of other objects, numbered as in ``ensemble_``."""
         check_is_fitted(self, "labels_")
-        if self._is_precomputed():
-            ensemble = self.ensemble_.recode(X)
-            self._check_columns(X, ensemble, reset=False)
-            return ensemble
-        return self.generator_.encode(validate_features(self, X, reset=False))
+        if not self._is_precomputed():
+            X = validate_features(self, X, reset=False)
+            return self.ensemble_.recode(np.column_stack(self.generator_.label(X)))
+        ensemble = self.ensemble_.recode(X)
+        self._check_columns(X, ensemble, reset=False)
+        return ensemble
 
     def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
         """Remember, or compare, the names of the columns of precomputed labels."""
-        if isinstance(labels, (Ensemble, str, PathLike)):
+        if isinstance(labels, (Ensemble, str, os.PathLike)):
             labels = ensemble.columns.T
         validate_data(self, labels, skip_check_array=True, reset=reset)
-
-    def _affinity(self) -> CoAssociation:
-        """Return the similarity of training objects by which predict compares."""
-        return CoAssociation(self._prepared, weights=self._weights)
-
-    def _solve(self, ensemble: Ensemble, ks: list) -> list[np.ndarray]:
-        """Return the labels for each number of clusters, from one preparation."""
-        size = ensemble.n_objects, ensemble.n_clusterings
-        ks = [self._check_k(k, *size) for k in ks]
-        self.weights_ = self._find_weights(ensemble)
-        ensemble = self._counting(ensemble)
-        absent = self._absent = ensemble.absent()
-        if absent.any():
-            warn(
-                f"{absent.sum()} of {ensemble.n_objects} objects are in no base "
-                "clustering; their consensus label is -1."
-            )
-            ensemble = ensemble.take(~absent)
-        if absent.all():
-            return [np.full(len(absent), -1, np.int32) for _ in ks]
-        if "auto" in ks:
-            best_k = self._select(ensemble)
-            ks = [best_k if k == "auto" else k for k in ks]
-        self._prepared = ensemble
-        n = ensemble.n_objects
-        fit = [k if isinstance(k, str) else min(k, n) for k in ks]
-        cuts = zip(self._cuts(ensemble, fit), fit, strict=True)
-        return [self._numbered(labels, k, absent) for labels, k in cuts]
-
-    def _select(self, ensemble: Ensemble) -> int:
-        """Return the number of clusters that suits the ensemble."""
-        from ensclust._methods.selection import select_k  # noqa: PLC0415
-        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
-
-        self.selection_ = select_k(
-            ensemble,
-            criteria=[DEFAULT_CRITERION],
-            random_state=self._seed,
-            n_jobs=self.n_jobs,
-        )
-        return self.selection_.best_k
-
-    def _cuts(self, ensemble: Ensemble, ks: list) -> Iterator[np.ndarray]:
-        """Yield the labels for each k; each is numbered before the next is made."""
-        self._require_memory(ensemble)
-        self._prepare(ensemble)
-        try:
-            for k in ks:
-                yield self._cut(k)
-        finally:
-            self._drop_graph()
-
-    def _drop_graph(self) -> None:
-        """Free the graph that some methods cut: nobody needs it after the cuts."""
-        self.__dict__.pop("_graph", None)
-
-    def _find_weights(self, ensemble: Ensemble) -> np.ndarray | None:
-        if self.weights is None:
-            return None
-        if isinstance(self.weights, str) and self.weights == "agreement":
-            return agreement_weights(ensemble)
-        return check_weights(self.weights, ensemble.n_clusterings)
-
-    def _counting(self, ensemble: Ensemble) -> Ensemble:
-        """Return the clusterings that have a weight."""
-        if self.weights_ is None or self.weights_.all():
-            return ensemble
-        return ensemble.select(self.weights_ > 0)
-
-    @property
-    def _weights(self) -> np.ndarray | None:
-        """The weights of the prepared ensemble's clusterings, above 0."""
-        return None if self.weights_ is None else self.weights_[self.weights_ > 0]
-
-    def _numbered(self, labels: np.ndarray, k, absent: np.ndarray) -> np.ndarray:
-        """Return labels numbered by first appearance, -1 for absent objects."""
-        order = first_appearance(labels)
-        if not isinstance(k, str) and len(order) < k:
-            warn(
-                f"{type(self).__name__} formed {len(order)} of n_clusters={k} "
-                "clusters: no more came out of these base clusterings."
-            )
-        rank = np.empty(int(labels.max()) + 1, np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        self._renumber(rank)
-        look_up(rank, labels, labels)
-        if not absent.any():
-            return labels.astype(np.int32, copy=False)
-        numbered = np.full(len(absent), -1, np.int32)
-        numbered[~absent] = labels
-        return numbered
 
     def _check_k(
         self, n_clusters: Any, n_samples: int, n_columns: int = 0
     ) -> int | str:
-        if isinstance(n_clusters, str) and n_clusters == "auto":
+        if isinstance(n_clusters, str) and n_clusters in self._k_words:
             return n_clusters
         return check_n_clusters(n_clusters, n_samples, n_columns)
 
-    def _require_memory(self, ensemble: Ensemble) -> None:
-        """Refuse now what would end for want of memory later."""
-        memory.require(
-            self._needed_memory(ensemble),
-            f"{type(self).__name__} with {ensemble.n_base_clusters:,} base clusters",
-            "Use fewer or coarser base clusterings, or KCC, ECC or SEC, which need "
-            "least.",
+    def _number_of(
+        self, word: str, counts: Any, solution: Any, seed: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Return the number of clusters that a word stands for, and what is fitted."""
+        from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
+        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
+
+        criteria = [DEFAULT_CRITERION]
+        found = select_k(
+            counts, criteria=criteria, random_state=seed, n_jobs=self.n_jobs
         )
+        return found.best_k, {"selection_": found}
 
-    def _needed_memory(self, ensemble: Ensemble) -> int:
-        """Return the bytes that preparing takes at least, beside the labels."""
-        return self._pair_bytes * ensemble.n_base_clusters**2
+    def _check_stream(self, ks: list) -> None:
+        """Raise what a stream cannot do, before it is read."""
+        if "auto" in ks:
+            what = "k = auto"
+            raise labels_needed(what)
 
-    def _prepare(self, ensemble: Ensemble) -> None:
-        raise NotImplementedError
+    def _find_weights(self, counts: Any) -> np.ndarray | None:
+        weights = getattr(self, "weights", None)
+        if weights is None:
+            return None
+        if isinstance(weights, str) and weights == "agreement":
+            return agreement_weights(counts)
+        return check_weights(weights, counts.n_clusterings)
 
-    def _cut(self, n_clusters: Any) -> np.ndarray:
-        raise NotImplementedError
+    def _needed_memory(self, counts: Counts) -> int:
+        """Return the bytes that solving takes at least, beside the labels."""
+        return self._pair_bytes * counts.n_base_clusters**2
 
-    def _renumber(self, rank: np.ndarray) -> None:
-        """Carry fitted attributes over to the final numbering (default: none)."""
+    def _solve(
+        self, counts: Counts, *, weights: np.ndarray | None, seed: int
+    ) -> Solution:
+        raise missing_hook(self, "_solve(counts, *, weights, seed)", "a Solution")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+class Weighted(Parameters):
+    """For the methods in which weights of base clusterings have a meaning."""
+
+    weights: Any = parameter(
+        "array-like", StrOptions({"agreement"}), None, default=None
+    )
+
+
+class Agglomeration(BaseConsensus):
+    """Link the objects of a co-association.
+
+    A method supplies ``_coassociation(counts, weights)``, a
+    :class:`ensclust.CoAssociation`.
+    """
+
+    linkage: str = parameter(StrOptions(set(LINKAGES)), default="average")
+    max_memory: int = parameter(positive(), default=DEFAULT_MEMORY)
+    max_regions: int | None = parameter(positive(), None, default=None)
+    checkpoint: Any = parameter(str, os.PathLike, None, default=None)
+
+    def _solve(self, counts, *, weights, seed) -> Tree:
+        coassociation = self._coassociation(counts, weights)
+        n_regions = self.max_regions
+        if n_regions is not None and n_regions >= len(counts.fragments().counts):
+            n_regions = None  # the tree is exact
+        dendrogram = link(
+            coassociation,
+            self.linkage,
+            max_memory=self.max_memory,
+            max_regions=self.max_regions,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+        )
+        fitted = {
+            "coassociation_": coassociation,
+            "dendrogram_": dendrogram,
+            "n_regions_": n_regions,
+        }
+        return Tree(coassociation, dendrogram, fitted)
+
+    def _coassociation(
+        self, counts: Counts, weights: np.ndarray | None
+    ) -> CoAssociation:
+        hook = "_coassociation(counts, weights)"
+        raise missing_hook(self, hook, "an ensclust.CoAssociation")
+
+
+class MetaClustering(Weighted, BaseConsensus):
+    """Partition the base clusters, then let objects vote.
+
+    A method supplies ``_similarity(counts, weights)``, a matrix of base clusters. These
+    are parted by normalised cut, unless it also supplies
+    ``_partitioner(similarity, counts, weights, seed)``, which returns a function from
+    the number of parts to one or more ways to part them; that is kept whose labels
+    share most with the inputs.
+    """
+
+    def _solve(self, counts, *, weights, seed) -> MetaClusters:
+        similarity = self._similarity(counts, weights)
+        partitions = self._partitioner(similarity, counts, weights, seed)
+        fitted = {"cluster_similarity_": similarity}
+        return MetaClusters(partitions, seed, weights, fitted, self.n_jobs)
+
+    def _similarity(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray:
+        hook = "_similarity(counts, weights)"
+        raise missing_hook(self, hook, "an (Nc, Nc) matrix of base clusters")
+
+    def _partitioner(
+        self, similarity: np.ndarray, counts: Counts, weights, seed: int
+    ) -> Callable[[int], list[np.ndarray]]:
+        mass = None if weights is None else cluster_mass(counts, weights)
+        graph = NormalisedCut(similarity, mass=mass)
+        return lambda k: [graph.labels(k, random_state=seed)]
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how the votes of each object are shared out, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object without votes), columns are numbered as
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
+        time M per object beyond that of the base clusterers.
+        """
+        return super().memberships(X)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
+
+
+class OneHotMethod(BaseConsensus):
+    """K-means on one-hot rows; a method supplies ``_divergence(weights)``."""
+
+    # Least improvement of the objective that is worth another round.
+    _tolerance: ClassVar[float] = 1e-5
+
+    init: Any = parameter(StrOptions({"random"}), "array-like", default="random")
+    n_init: int = parameter(positive(), default=10)
+    max_iter: int = parameter(positive(), default=40)
+
+    def _solve(self, counts, *, weights, seed) -> OneHotKMeans:
+        settings = {
+            "divergence": self._divergence(weights),
+            "init": self._first_rows(counts),
+            "n_init": self.n_init,
+            "max_iter": self.max_iter,
+            "tol": self._tolerance,
+            "repair": self._repairs(),
+            "seed": seed,
+            "n_jobs": self.n_jobs,
+        }
+        return OneHotKMeans(weights, settings)
+
+    def _first_rows(self, counts: Any) -> Any:
+        """Return ``init``, its objects numbered among those that are clustered."""
+        if isinstance(self.init, str) or not counts.in_memory or counts.places is None:
+            return self.init
+        place = counts.places
+        k = np.shape(self.init)[-1] if np.ndim(self.init) else 0
+        rows: Any = check_init(self.init, k, len(place))
+        if (place[rows] < 0).any():
+            lost = rows[place[rows] < 0][0]
+            msg = (
+                f"init contains {lost}, an object that no base clustering contains. "
+                "Start from objects with labels."
+            )
+            raise ValueError(msg)
+        return place[rows]
+
+    def _check_stream(self, ks: list) -> None:
+        super()._check_stream(ks)
+        if not isinstance(self.init, str):
+            msg = (
+                "init numbers objects, which a stream cannot look up. Use "
+                'init="random", or pass the labels as an array.'
+            )
+            raise ValueError(msg)
+
+    def _repairs(self) -> bool:
+        """Whether a random row becomes the centroid of an empty cluster."""
+        return True
+
+    def _divergence(self, weights: np.ndarray | None) -> Divergence:
+        hook = "_divergence(weights)"
+        raise missing_hook(self, hook, "a divergence: weights, tables, constant")
+
+
+def missing_hook(method: BaseConsensus, hook: str, what: str) -> NotImplementedError:
+    """Return the error for a method that lacks what its family asks for."""
+    return NotImplementedError(
+        f"{type(method).__name__} does not define {hook}, which returns {what}. See "
+        'the page "Write a method" of the documentation.'
+    )
+
+
+def labels_needed(what: str) -> ValueError:
+    """Return the error for what a stream, known by its counts, cannot do."""
+    return ValueError(
+        f"{what} needs the labels in memory. Choose on a sample, with select_k(sample) "
+        "or compare(sample, k), and name what it found."
+    )
 
 
 @contextmanager

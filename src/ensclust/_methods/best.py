@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ensclust._ensemble.agreement import mean_nmi
-from ensclust._methods.base import BaseConsensus, fewer_clusters_are_fine
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._ensemble.flow import Cut
+from ensclust._methods import driver
+from ensclust._methods.base import BaseConsensus, labels_needed
+from ensclust._methods.parameters import parameter
+from ensclust._methods.table import METHODS
+from ensclust._support.documentation import MethodInfo
 from ensclust._support.validation import check_choices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts, Solution
 
 QUICK = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")
 LINEAR = ("ecpcs-mc", "kcc")  # in the number of objects
 MANY_ROWS = 20_000  # distinct label rows above which QUICK is LINEAR
 
 
-@document
 class BestConsensus(BaseConsensus):
     """Run several methods and keep the result that agrees best with the inputs.
 
@@ -88,74 +88,59 @@ class BestConsensus(BaseConsensus):
         time="that of the methods",
         memory="that of the methods",
     )
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseConsensus._parameter_constraints,
-        "methods": ["array-like", None],
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        methods=None,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.methods = methods
+    methods: Any = parameter("array-like", None, default=None)
 
-    def _cuts(self, ensemble: Ensemble, ks: list) -> Iterator[np.ndarray]:
-        runs = [self._run(name, ensemble, ks) for name in self._names(ensemble)]
-        for found in zip(*runs, strict=True):
-            # Stable: of equally good methods the one that was named first.
-            ranked = sorted(found, key=lambda f: (-f[1]["n_clusters"], -f[1]["anmi"]))
-            self.comparison_ = [row for _, row in ranked]
-            self.best_method_ = self.comparison_[0]["method"]
-            yield ranked[0][0]
-
-    def _run(self, name: str, ensemble: Ensemble, ks: list) -> list[tuple]:
-        """Return the labels of a method and its row of the comparison, for each k."""
-        from ensclust._methods import METHODS  # noqa: PLC0415  the table knows this too
-
+    def _solve(self, counts: Counts, *, weights, seed: int) -> BestOf:
         # An integer makes the method's labels those that it gives on its own.
         own = isinstance(self.random_state, Integral)
-        seed = self.random_state if own else self._seed
-        model = METHODS[name](base="precomputed", random_state=seed, n_jobs=self.n_jobs)
-        start = time.perf_counter()
-        with fewer_clusters_are_fine():
-            columns = model._fit_all(ensemble, ks)
-        seconds = (time.perf_counter() - start) / len(ks)
-        return [
-            (labels, self._row(name, ensemble, labels, seconds)) for labels in columns
-        ]
+        shared: dict[str, Any] = {"base": "precomputed", "n_jobs": self.n_jobs}
+        shared["random_state"] = self.random_state if own else seed
+        runs = []
+        for name in self._names(counts):
+            model = METHODS[name](**shared)
+            driver.require_memory(model, counts)
+            start = time.perf_counter()
+            solution = model._solve(counts, weights=None, seed=model._seeds()[1])
+            runs.append((name, solution, time.perf_counter() - start))
+        return BestOf(runs, self.n_jobs)
 
-    def _row(self, name, ensemble, labels, seconds) -> dict[str, Any]:
-        return {
-            "method": name,
-            "anmi": mean_nmi(ensemble, labels),
-            "n_clusters": int(labels.max()) + 1,
-            "seconds": seconds,
-        }
+    def _check_stream(self, ks: list) -> None:
+        what = 'method="best"'
+        raise labels_needed(what)
 
     def _method_name(self) -> str:
         return f"best ({self.best_method_})"
 
-    def _names(self, ensemble: Ensemble) -> list[str]:
+    def _names(self, counts: Counts) -> list[str]:
         if self.methods is None:
-            n_distinct = len(ensemble.fragments().counts)
+            n_distinct = len(counts.fragments().counts)
             return list(QUICK if n_distinct <= MANY_ROWS else LINEAR)
-        from ensclust._methods import methods  # noqa: PLC0415  the table knows this too
+        return check_choices(self.methods, "methods", tuple(METHODS))
 
-        return check_choices(self.methods, "methods", tuple(methods()))
+
+@dataclass(frozen=True, eq=False)
+class BestOf:
+    """A Solution: those of several methods, and the seconds that each took."""
+
+    runs: list[tuple[str, Solution, float]]
+    n_jobs: int | None
+
+    def cut(self, n_clusters: int, counts: Any) -> Cut:
+        """Cut all of them, and keep what agrees best with the inputs."""
+        found: list[tuple] = []
+        for name, solution, seconds in self.runs:
+            start = time.perf_counter()
+            own = driver.numbered(solution.cut(n_clusters, counts), counts, self.n_jobs)
+            row = {
+                "method": name,
+                "anmi": mean_nmi(counts, own.labels),
+                "n_clusters": own.n_clusters,
+                "seconds": seconds + time.perf_counter() - start,
+            }
+            found.append((own, row))
+        # Stable: of equally good methods the one that was named first.
+        found.sort(key=lambda pair: (-pair[1]["n_clusters"], -pair[1]["anmi"]))
+        best, rows = found[0][0], [row for _, row in found]
+        fitted = {"comparison_": rows, "best_method_": rows[0]["method"]}
+        return Cut(best.assignment, best.n_clusters, fitted, best.labels)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils._param_validation import StrOptions
 
-from ensclust._methods.base import BaseConsensus
-from ensclust._methods.families import Agglomeration
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._methods.base import Agglomeration, Weighted, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-@document
-class EAC(Agglomeration):
+class EAC(Weighted, Agglomeration):
     """Evidence accumulation: agglomerate by how often objects share a base cluster.
 
     The classic baseline, and the one to choose when the number of clusters should come
@@ -86,23 +83,16 @@ class EAC(Agglomeration):
         memory="min(4 F^2, budget) + N M",
     )
     _pair_bytes = 2 * 4
-    _parameter_constraints: ClassVar[dict] = {
-        **Agglomeration._parameter_constraints,
-        "n_clusters": [
-            *BaseConsensus._parameter_constraints["n_clusters"],
-            StrOptions({"lifetime"}),
-        ],
-    }
+    _k_words = ("auto", "lifetime")
 
-    def _check_k(self, n_clusters, n_samples: int, n_columns: int = 0) -> int | str:
-        if isinstance(n_clusters, str) and n_clusters == "lifetime":
-            return n_clusters
-        return super()._check_k(n_clusters, n_samples, n_columns)
+    n_clusters: Any = parameter(
+        positive(), StrOptions({"auto", "lifetime"}), default=8, kw_only=False
+    )
 
-    def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        return CoAssociation(ensemble, weights=self._weights)
+    def _coassociation(self, counts: Counts, weights) -> CoAssociation:
+        return CoAssociation(counts, weights=weights)
 
-    def _cut(self, n_clusters) -> np.ndarray:
-        if n_clusters == "lifetime":
-            n_clusters = self.dendrogram_.lifetime()
-        return self.dendrogram_.cut(n_clusters)
+    def _number_of(self, word: str, counts, solution, seed: int) -> tuple:
+        if word == "lifetime":
+            return solution.dendrogram.lifetime(), {}
+        return super()._number_of(word, counts, solution, seed)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ensclust._methods.kcc import OneHotMethod, Utility
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._methods.base import OneHotMethod, Weighted
+from ensclust._methods.kcc import Utility
+from ensclust._support.documentation import MethodInfo
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ensclust._cuts.onehot_kmeans import Divergence
 
 
-@document
-class ECC(OneHotMethod):
+class ECC(Weighted, OneHotMethod):
     """Entropy-based consensus: clusters in which the base clusterings agree.
 
     The entropy utility of :class:`KCC` under its own name, with no parameter to choose;
@@ -87,5 +89,5 @@ class ECC(OneHotMethod):
         memory="N M + Nc k",
     )
 
-    def _divergence(self) -> Divergence:
-        return Utility("u_h", given=self._weights)
+    def _divergence(self, weights: np.ndarray | None) -> Divergence:
+        return Utility("u_h", given=weights)

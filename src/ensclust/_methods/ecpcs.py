@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._cuts.partition import NormalisedCut
-from ensclust._methods.families import (
-    Agglomeration,
-    MetaClustering,
-    cluster_mass,
-    weigh,
-)
-from ensclust._support.documentation import MethodInfo, document
-from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust._methods.base import Agglomeration, MetaClustering, Weighted, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust._trees.coassociation import CoAssociation
+from ensclust.similarity._measures import cluster_mass, weigh
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
-
-_STEPS = {"steps": [Interval(Integral, 1, None, closed="left")]}
+    from ensclust._ensemble.flow import Counts
 
 
-@document
-class ECPCSHC(Agglomeration):
+class ECPCSHC(Weighted, Agglomeration):
     """Propagate similarities of base clusters, then agglomerate the objects.
 
     The best choice when a tree is wanted, or several numbers of clusters from one run;
@@ -94,52 +85,15 @@ class ECPCSHC(Agglomeration):
         memory="min(4 F^2, budget) + N M",
     )
     _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
-    _parameter_constraints: ClassVar[dict] = {
-        **Agglomeration._parameter_constraints,
-        **_STEPS,
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        steps=20,
-        base="kmeans",
-        noise="missing",
-        linkage="average",
-        max_memory=DEFAULT_MEMORY,
-        max_regions=None,
-        checkpoint=None,
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            weights=weights,
-            base=base,
-            noise=noise,
-            linkage=linkage,
-            max_memory=max_memory,
-            max_regions=max_regions,
-            checkpoint=checkpoint,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.steps = steps
+    steps: int = parameter(positive(), default=20)
 
-    def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
-        W = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
-        mass = cluster_mass(ensemble, self._weights)
-        Z = similarity.propagate(weigh(W, mass), self.steps)
-        return CoAssociation(ensemble, Z, weights=self._weights)
+    def _coassociation(self, counts: Counts, weights) -> CoAssociation:
+        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
+        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
+        return CoAssociation(counts, Z, weights=weights)
 
 
-@document
 class ECPCSMC(MetaClustering):
     """Propagate similarities of base clusters, partition them, and let objects vote.
 
@@ -206,48 +160,12 @@ class ECPCSMC(MetaClustering):
         memory="N M + Nc^2",
     )
     _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
-    _parameter_constraints: ClassVar[dict] = {
-        **MetaClustering._parameter_constraints,
-        **_STEPS,
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        steps=20,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            weights=weights,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.steps = steps
+    steps: int = parameter(positive(), default=20)
 
-    def _similarity(self, ensemble: Ensemble) -> np.ndarray:
-        W = similarity.jaccard(ensemble, n_jobs=self.n_jobs)
-        mass = cluster_mass(ensemble, self._weights)
-        Z = similarity.propagate(weigh(W, mass), self.steps)
+    def _similarity(self, counts: Counts, weights) -> np.ndarray:
+        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
+        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
         # The graph of two clusterings is bipartite: walks that start on different
         # sides never meet, and Z is 0 between them.
-        return np.maximum(Z, W) if ensemble.n_clusterings == 2 else Z
-
-    def _prepare(self, ensemble: Ensemble) -> None:
-        super()._prepare(ensemble)
-        mass = cluster_mass(ensemble, self._weights)
-        self._graph = NormalisedCut(self.cluster_similarity_, mass=mass)
-
-    def _partition(self, n_clusters: int) -> np.ndarray:
-        return self._graph.labels(n_clusters, random_state=self._seed)
+        return np.maximum(Z, W) if counts.n_clusterings == 2 else Z

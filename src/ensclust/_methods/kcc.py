@@ -1,114 +1,27 @@
-"""KCC: k-means-based consensus clustering, and what its relatives share with it."""
+"""KCC: k-means-based consensus clustering."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, ClassVar
+from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust._cuts.onehot_kmeans import Divergence, Rows, check_init, onehot_kmeans
-from ensclust._methods.base import BaseConsensus
-from ensclust._methods.families import WEIGHTS
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._methods.base import OneHotMethod, Weighted
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._cuts.onehot_kmeans import Divergence, Rows
 
 UTILITIES = ("u_c", "u_h", "u_cos", "u_lp", "nu_c", "nu_h", "nu_cos", "nu_lp")
 _EPSILON = 2.0**-52  # what the published code adds to a share before the logarithm
 
 
-class OneHotMethod(BaseConsensus):
-    """K-means on one-hot rows; a method supplies ``_divergence``."""
-
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseConsensus._parameter_constraints,
-        **WEIGHTS,
-        "init": [StrOptions({"random"}), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    # Least improvement of the objective that is worth another round.
-    _tolerance: ClassVar[float] = 1e-5
-
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        init="random",
-        n_init=10,
-        max_iter=40,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weights = weights
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-
-    def _prepare(self, ensemble: Ensemble) -> None:
-        """Nothing: every start begins with the labels themselves."""
-
-    def _cut(self, n_clusters: int) -> np.ndarray:
-        solution = onehot_kmeans(
-            self._prepared,
-            n_clusters,
-            divergence=self._divergence(),
-            init=self._first_rows(n_clusters),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self._tolerance,
-            repair=self._repairs(),
-            seed=self._seed,
-            n_jobs=self.n_jobs,
-        )
-        self.inertia_ = float(solution.trace[-1])
-        self.n_iter_ = len(solution.trace)
-        return solution.labels
-
-    def _first_rows(self, n_clusters: int):
-        """Return ``init``, its rows numbered among the objects that are clustered."""
-        rows = check_init(self.init, n_clusters, len(self._absent))
-        if rows is None:
-            return self.init
-        if self._absent[rows].any():
-            lost = rows[self._absent[rows]][0]
-            msg = (
-                f"init contains {lost}, an object that no base clustering contains. "
-                "Start from objects with labels."
-            )
-            raise ValueError(msg)
-        return (np.cumsum(~self._absent) - 1)[rows]
-
-    def _repairs(self) -> bool:
-        """Whether a random row becomes the centroid of an empty cluster."""
-        return True
-
-    def _divergence(self) -> Divergence:
-        raise NotImplementedError
-
-
-@document
-class KCC(OneHotMethod):
+class KCC(Weighted, OneHotMethod):
     """K-means-based consensus: the labels that share most with the base clusterings.
 
     A good first choice for large data where the clusters are about as many as in the
@@ -203,47 +116,11 @@ class KCC(OneHotMethod):
         time="F M k per round",
         memory="N M + Nc k",
     )
-    _parameter_constraints: ClassVar[dict] = {
-        **OneHotMethod._parameter_constraints,
-        "utility": [StrOptions(set(UTILITIES))],
-        "p": [Interval(Real, 1, None, closed="neither")],
-    }
+    utility: str = parameter(StrOptions(set(UTILITIES)), default="nu_h")
+    p: float = parameter(Interval(Real, 1, None, closed="neither"), default=5)
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        utility="nu_h",
-        p=5,
-        init="random",
-        n_init=10,
-        max_iter=40,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            weights=weights,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.utility = utility
-        self.p = p
-
-    def _divergence(self) -> Divergence:
-        return Utility(self.utility, self.p, self._weights)
+    def _divergence(self, weights: np.ndarray | None) -> Divergence:
+        return Utility(self.utility, self.p, weights)
 
 
 @dataclass(frozen=True)
@@ -297,5 +174,9 @@ class Utility:
         return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
 
     def constant(self, rows: Rows, weights: np.ndarray) -> float:
+        """Nothing is left out of the tables."""
+        return 0.0
+
+    def largest_constant(self, n_objects: int) -> float:
         """Nothing is left out of the tables."""
         return 0.0

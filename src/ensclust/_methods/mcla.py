@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
 from ensclust._cuts import partition
-from ensclust._methods.families import MetaClustering, cluster_mass, weigh
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._methods.base import MetaClustering, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust.similarity._measures import cluster_mass, weigh
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-@document
 class MCLA(MetaClustering):
     """Meta-clustering: group base clusters that overlap, and let objects vote.
 
@@ -98,57 +100,32 @@ class MCLA(MetaClustering):
         memory="N M + Nc^2",
     )
     _pair_bytes = 4 * 8
-    _parameter_constraints: ClassVar[dict] = {
-        **MetaClustering._parameter_constraints,
-        "partitioner": [StrOptions({"metis", "ncut"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        partitioner="metis",
-        n_init=10,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            weights=weights,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.partitioner = partitioner
-        self.n_init = n_init
+    partitioner: str = parameter(StrOptions({"metis", "ncut"}), default="metis")
+    n_init: int = parameter(positive(), default=10)
 
-    def _similarity(self, ensemble: Ensemble) -> np.ndarray:
+    def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.partitioner == "metis":
             partition.import_metis()  # rather now than after the work
-        return similarity.jaccard(ensemble, n_jobs=self.n_jobs)
+        return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
-    def _prepare(self, ensemble: Ensemble) -> None:
-        super()._prepare(ensemble)
+    def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
         if self.partitioner == "ncut":
-            mass = cluster_mass(ensemble, self._weights)
-            self._graph = partition.NormalisedCut(self.cluster_similarity_, mass=mass)
+            return super()._partitioner(similarity, counts, weights, seed)
+        return metis_partitioner(similarity, counts, weights, seed, self.n_init)
 
-    def _partitions(self, n_clusters: int) -> list[np.ndarray]:
-        """Return the distinct parts that the runs found."""
-        if self.partitioner == "ncut":
-            return [self._graph.labels(n_clusters, random_state=self._seed)]
-        W, sizes = self.cluster_similarity_, self._prepared.sizes
-        mass = cluster_mass(self._prepared, self._weights)
-        sizes = sizes if mass is None else sizes * mass
-        seeds = check_random_state(self._seed).randint(2**31 - 1, size=self.n_init)
-        runs = partition.metis(weigh(W, mass), sizes, n_clusters, seeds=seeds)
+
+def metis_partitioner(
+    similarity: np.ndarray, counts: Counts, weights, seed: int, n_init: int = 10
+) -> Callable[[int], list[np.ndarray]]:
+    """Return what parts base clusters by several runs of METIS, each way once."""
+    mass = cluster_mass(counts, weights)
+    sizes = counts.sizes if mass is None else counts.sizes * mass
+    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
+    graph = weigh(similarity, mass)
+
+    def distinct(k: int) -> list[np.ndarray]:
+        runs = partition.metis(graph, sizes, k, seeds=seeds)
         return list({parts.tobytes(): parts for parts in runs}.values())
+
+    return distinct

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
 from ensclust._cuts import microclusters
-from ensclust._cuts.partition import TransferCut
-from ensclust._methods.base import BaseConsensus
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._cuts.partition import RowCut, TransferCut
+from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-@document
 class PTGP(BaseConsensus):
     """Random walks between microclusters, then a cut of microclusters and clusters.
 
@@ -93,66 +91,34 @@ class PTGP(BaseConsensus):
         time="F^2 M + T nnz(P) F + F Nc^2",
         memory="N M + F Nc + nnz(P)",
     )
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseConsensus._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "steps": [Interval(Integral, 1, None, closed="left"), None],
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        n_neighbors=None,
-        steps=None,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_neighbors = n_neighbors
-        self.steps = steps
+    n_neighbors: int | None = parameter(positive(), None, default=None)
+    steps: int | None = parameter(positive(), None, default=None)
 
-    def _needed_memory(self, ensemble: Ensemble) -> int:
-        return 16 * len(ensemble.fragments().counts) * ensemble.n_base_clusters
+    def _needed_memory(self, counts: Counts) -> int:
+        return 16 * len(counts.fragments().counts) * counts.n_base_clusters
 
-    def _prepare(self, ensemble: Ensemble) -> None:
-        fragments = ensemble.fragments()
+    def _solve(self, counts: Counts, *, weights, seed: int) -> RowCut:
+        fragments = counts.fragments()
         rule = microclusters.published_size(len(fragments.counts))
-        self.n_neighbors_ = self.n_neighbors or rule
-        self.steps_ = self.steps or rule
+        n_neighbors, steps = self.n_neighbors or rule, self.steps or rule
         neighbors = microclusters.elite_neighbors(
-            ensemble, self.n_neighbors_, n_jobs=self.n_jobs
+            counts, n_neighbors, n_jobs=self.n_jobs
         )
         similarity = microclusters.TrajectorySimilarity(
-            neighbors, fragments.counts, self.steps_, n_jobs=self.n_jobs
+            neighbors, fragments.counts, steps, n_jobs=self.n_jobs
         )
-        edges = similarity.product(_mean_membership(ensemble), n_jobs=self.n_jobs)
-        self._graph = TransferCut(edges)
-
-    def _cut(self, n_clusters: int) -> np.ndarray:
-        n_parts = min(n_clusters, len(self._graph))
-        parts = self._graph.labels(n_parts, random_state=self._seed)
-        return parts[self._prepared.fragments().inverse]
+        edges = similarity.product(_mean_membership(counts), n_jobs=self.n_jobs)
+        fitted = {"n_neighbors_": n_neighbors, "steps_": steps}
+        return RowCut(TransferCut(edges), seed, fitted)
 
 
-def _mean_membership(ensemble: Ensemble) -> sparse.csr_array:
+def _mean_membership(counts: Counts) -> sparse.csr_array:
     """Return the (F, Nc) memberships of microclusters; columns sum to 1."""
-    labels = ensemble.fragments().labels
+    labels = counts.fragments().labels
     is_member = labels >= 0
-    cluster = (labels + ensemble.offsets[:-1])[is_member]
-    share = 1 / np.bincount(cluster, minlength=ensemble.n_base_clusters)[cluster]
+    cluster = (labels + counts.offsets[:-1])[is_member]
+    share = 1 / np.bincount(cluster, minlength=counts.n_base_clusters)[cluster]
     begin = np.concatenate([[0], np.cumsum(is_member.sum(axis=1))])
-    shape = len(labels), ensemble.n_base_clusters
+    shape = len(labels), counts.n_base_clusters
     return sparse.csr_array((share, cluster, begin), shape=shape)

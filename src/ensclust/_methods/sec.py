@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ensclust._methods.kcc import OneHotMethod
-from ensclust._support.documentation import MethodInfo, document
+from ensclust._methods.base import OneHotMethod, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
 
 if TYPE_CHECKING:
     from ensclust._cuts.onehot_kmeans import Divergence, Rows
 
 
-@document
 class SEC(OneHotMethod):
     """Spectral ensemble clustering: a normalised cut of the co-association matrix.
 
@@ -96,37 +96,12 @@ class SEC(OneHotMethod):
     )
     _tolerance: ClassVar[float] = -np.inf  # until labels stop changing
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        init="random",
-        n_init=10,
-        max_iter=100,
-        base="kmeans",
-        noise="missing",
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            base=base,
-            noise=noise,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+    max_iter: int = parameter(positive(), default=100)
 
     def _repairs(self) -> bool:
         return isinstance(self.init, str)
 
-    def _divergence(self) -> Divergence:
+    def _divergence(self, weights: np.ndarray | None) -> Divergence:
         return Spectral()
 
 
@@ -149,3 +124,7 @@ class Spectral:
         """Squares of the points themselves."""
         present = (rows.labels >= 0).sum(axis=1)
         return float(np.sum(rows.counts * present / weights))
+
+    def largest_constant(self, n_objects: int) -> float:
+        """At most 1 per object; a sum of fractions would depend on the blocks."""
+        return float(n_objects)

@@ -10,7 +10,9 @@ import numpy as np
 
 from ensclust._ensemble.agreement import mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._methods import driver
 from ensclust._methods.base import fewer_clusters_are_fine
+from ensclust._methods.table import make, name_of
 from ensclust._quality import criteria as criteria_
 from ensclust._quality.criteria import CRITERIA, suggest
 from ensclust._quality.k_selection import KSelection
@@ -32,7 +34,7 @@ _OF_ALL_K = ("lifetime", "eigengap")  # the others judge one clustering at a tim
 def select_k(
     ensemble: Any,
     k_range: Iterable[int] | None = None,
-    method: str = "ecpcs-hc",
+    method: Any = "ecpcs-hc",
     *,
     criteria: Sequence[str] | None = None,
     n_sample: int | None = 5000,
@@ -48,8 +50,8 @@ def select_k(
     k_range : iterable of int or None, default=None
         Numbers of clusters to try. None is 2 to the square root of the number of
         objects, at most 50.
-    method : str, default="ecpcs-hc"
-        One of :func:`ensclust.methods`. A tree gives all k at once; other methods
+    method : str, class or estimator, default="ecpcs-hc"
+        As in :func:`ensclust.consensus`. A tree gives all k at once; other methods
         work once per k.
     criteria : sequence of str or None, default=None
         Any of "anmi", "cdf_area", "pac", "silhouette", "lifetime" and "eigengap";
@@ -105,8 +107,6 @@ def select_k(
     >>> found.best_k
     4
     """
-    from ensclust._methods import make  # noqa: PLC0415  the table imports base
-
     _check_sample(n_sample)
     names = _check_criteria(criteria)
     rng = check_random_state(random_state)
@@ -122,7 +122,7 @@ def select_k(
     scores = _scores(model, sample, ks, names)
     suggested = {name: suggest(name, ks, values) for name, values in scores.items()}
     return KSelection(
-        method,
+        name_of(method),
         tuple(ks),
         {name: tuple(values.tolist()) for name, values in scores.items()},
         {name: k for name, k in suggested.items() if k is not None},
@@ -157,15 +157,17 @@ def _scores(
     scores = {name: np.full(len(ks), np.nan) for name in names}
     of_labels = [name for name in names if name not in _OF_ALL_K]
     if of_labels or "lifetime" in names:
+        model._validate_params()
         with fewer_clusters_are_fine():
-            cuts = model._fit_all(ensemble, ks)
-        for i, (k, labels) in enumerate(zip(ks, cuts, strict=True)):
-            if int(labels.max()) + 1 == k:  # else the method cannot form so many
-                values = _judged(ensemble, labels, of_labels, model.n_jobs)
+            cuts = driver.solve(model, ensemble, ks, model._seeds()[1]).cuts
+        for i, (k, found) in enumerate(zip(ks, cuts, strict=True)):
+            if found.n_clusters == k:  # else the method cannot form so many
+                values = _judged(ensemble, found.labels, of_labels, model.n_jobs)
                 for name in of_labels:
                     scores[name][i] = values[name]
-    if "lifetime" in names and hasattr(model, "dendrogram_"):
-        scores["lifetime"] = criteria_.lifetimes(model.dendrogram_, ks)
+        dendrogram = cuts[0].fitted.get("dendrogram_")
+        if "lifetime" in names and dendrogram is not None:
+            scores["lifetime"] = criteria_.lifetimes(dendrogram, ks)
     if "eigengap" in names:
         scores["eigengap"] = criteria_.eigengaps(ensemble, ks, n_jobs=model.n_jobs)
     return scores

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, ClassVar
+from numbers import Real
+from typing import TYPE_CHECKING
 
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._methods.families import Agglomeration
-from ensclust._support.documentation import MethodInfo, document
-from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust._methods.base import Agglomeration, positive
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust._trees.coassociation import CoAssociation
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-@document
 class SRS(Agglomeration):
     """SimRank: objects are alike in like clusters, clusters alike with like objects.
 
@@ -83,50 +83,15 @@ class SRS(Agglomeration):
         memory="min(4 F^2, budget) + N M",
     )
     _pair_bytes = 5 * 8
-    _parameter_constraints: ClassVar[dict] = {
-        **Agglomeration._parameter_constraints,
-        "decay": [Interval(Real, 0, 1, closed="right")],
-        "n_updates": [Interval(Integral, 1, None, closed="left")],
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        decay=0.8,
-        n_updates=4,
-        base="kmeans",
-        noise="missing",
-        linkage="average",
-        max_memory=DEFAULT_MEMORY,
-        max_regions=None,
-        checkpoint=None,
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            base=base,
-            noise=noise,
-            linkage=linkage,
-            max_memory=max_memory,
-            max_regions=max_regions,
-            checkpoint=checkpoint,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.decay = decay
-        self.n_updates = n_updates
+    decay: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
+    n_updates: int = parameter(positive(), default=4)
 
-    def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
+    def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         C = similarity.simrank(
-            ensemble,
+            counts,
             decay=self.decay,
             updates=self.n_updates - 1,
             n_jobs=self.n_jobs,
         )
-        return CoAssociation(ensemble, C, pairs="all", decay=self.decay)
+        return CoAssociation(counts, C, pairs="all", decay=self.decay)

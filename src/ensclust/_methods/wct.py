@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._methods.families import Agglomeration
-from ensclust._support.documentation import MethodInfo, document
-from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust._methods.base import Agglomeration, Weighted
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust._trees.coassociation import CoAssociation
 
 if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._ensemble.flow import Counts
 
 
-@document
-class WCT(Agglomeration):
+class WCT(Weighted, Agglomeration):
     """Weighted connected triples: base clusters are alike that share neighbours.
 
     A cheap refinement of :class:`EAC` for clusterings with many small clusters: two
@@ -84,49 +84,14 @@ class WCT(Agglomeration):
         memory="min(4 F^2, budget) + N M",
     )
     _pair_bytes = 4 * 8
-    _parameter_constraints: ClassVar[dict] = {
-        **Agglomeration._parameter_constraints,
-        "decay": [Interval(Real, 0, 1, closed="right")],
-    }
 
-    def __init__(
-        self,
-        n_clusters=8,
-        n_clusterings=20,
-        *,
-        base_k=None,
-        weights=None,
-        decay=0.8,
-        base="kmeans",
-        noise="missing",
-        linkage="average",
-        max_memory=DEFAULT_MEMORY,
-        max_regions=None,
-        checkpoint=None,
-        random_state=None,
-        n_jobs=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_clusterings,
-            base_k=base_k,
-            weights=weights,
-            base=base,
-            noise=noise,
-            linkage=linkage,
-            max_memory=max_memory,
-            max_regions=max_regions,
-            checkpoint=checkpoint,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.decay = decay
+    decay: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
 
-    def _coassociation(self, ensemble: Ensemble) -> CoAssociation:
+    def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         triples = similarity.connected_triples(
-            similarity.jaccard(ensemble, n_jobs=self.n_jobs),
-            ensemble.cluster_counts,
+            similarity.jaccard(counts, n_jobs=self.n_jobs),
+            counts.cluster_counts,
             decay=self.decay,
-            weights=self._weights,
+            weights=weights,
         )
-        return CoAssociation(ensemble, triples, weights=self._weights)
+        return CoAssociation(counts, triples, weights=weights)

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensclust._ensemble.agreement import Agreement, agreement
-from ensclust._ensemble.ensemble import Ensemble, as_ensemble
-from ensclust._quality.cohesion import Histograms, cluster_consensus, item_consensus
+from ensclust._ensemble.ensemble import Ensemble, as_counts
+from ensclust._quality.mean_coassociation import (
+    Histograms,
+    cluster_consensus,
+    item_consensus,
+)
 from ensclust._support import notebook
 from ensclust._support.validation import check_labelling, check_weights, import_optional
 
@@ -115,7 +119,7 @@ class Certainty:
         Certainty
             Time N M + F M k for F distinct label rows; memory some 200 N bytes.
         """
-        ensemble = as_ensemble(ensemble)
+        ensemble = as_counts(ensemble)
         labels = check_labelling(labels, ensemble.n_objects)
         if names is not None:
             names = _check_names(names, ensemble.n_clusterings)

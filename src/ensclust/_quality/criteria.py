@@ -16,7 +16,7 @@ import numpy as np
 from ensclust import _kernels, similarity
 from ensclust._cuts import partition
 from ensclust._ensemble.agreement import contingency
-from ensclust._quality.cohesion import Histograms, item_consensus
+from ensclust._quality.mean_coassociation import Histograms, item_consensus
 from ensclust._support import parallel
 
 if TYPE_CHECKING:

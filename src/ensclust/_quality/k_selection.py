@@ -88,7 +88,7 @@ class KSelection:
         --------
         ensclust.SelectKDisplay : The same, for estimators and ensembles as well.
         """
-        from ensclust._view.plotting import SelectKDisplay  # noqa: PLC0415  drawing is above
+        from ensclust._view.displays.select_k import SelectKDisplay  # noqa: PLC0415  drawing is above
 
         return SelectKDisplay.from_selection(self, ax=axes).axes_
 

@@ -18,6 +18,7 @@ import numpy as np
 from ensclust._ensemble.label_table import label_columns
 from ensclust._files import block_files, sources, zarr_arrays
 from ensclust._files.block_files import KINDS
+from ensclust._support.kinds import is_dask_array
 from ensclust._support.validation import check_choice, check_integer, import_optional
 
 CELLS = 2**23  # cells per block: 64 MB of int64
@@ -78,6 +79,8 @@ class Blocks:
         Tells this source from others between runs; empty if nothing does.
     path : Path or None
         The file or directory that is read, if it is known.
+    names : list of str or None
+        Names of the columns of files; None for anything else.
 
     Examples
     --------
@@ -88,6 +91,8 @@ class Blocks:
     >>> [block.name for block in Blocks(labels, rows=3)]
     ['rows 1 to 3', 'rows 4 to 4']
     """
+
+    is_stream = True
 
     def __init__(
         self,
@@ -105,6 +110,7 @@ class Blocks:
         self.holds_cells = False
         self.identity = ""
         self.path: Path | None = None
+        self.names: list[str] | None = None
         self._list: list[Block] = []
         self._stamps: list[tuple[str, int, int]] = []
         self._last: list = [None]  # what the function returned, for all copies
@@ -157,9 +163,20 @@ class Blocks:
         self._last[0] = arrays
         return _from_function(self._function, arrays)
 
+    @property
+    def n_blocks(self) -> int | None:
+        """The number of blocks; None where a function makes them."""
+        return len(self._list) if self._function is None else None
+
     def __len__(self) -> int:
-        """Return the number of blocks, 0 if it is not known."""
+        """Return the number of blocks, if it is known."""
+        if self._function is not None:
+            msg = f"{self!r} has no length: a function makes its blocks."
+            raise TypeError(msg)
         return len(self._list)
+
+    def __bool__(self) -> bool:
+        return True
 
     def check_unchanged(self) -> None:
         """Raise if a file is another than when it was opened."""
@@ -220,6 +237,7 @@ class Blocks:
                 for a, b in pairwise(block_files.edges(source, step)):
                     load = partial(block_files.load, file, columns, content, used, a, b)
                     self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
+            self.names = names
         self.path = path
         self._stamps = [(str(file), *block_files.stamp(file)) for file in files]
         rows_of = [block.n_rows for block in self._list]
@@ -264,19 +282,9 @@ class Blocks:
         return None
 
 
-def is_dask_array(value: Any) -> bool:
-    """Whether something is a Dask array, without importing Dask."""
-    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
-
-
-def is_stream(value: Any) -> bool:
-    """Whether something is, or must be taken as, a stream of blocks."""
-    return (
-        isinstance(value, Blocks | Generator)
-        or is_dask_array(value)
-        or (callable(value) and not hasattr(value, "shape"))
-        or type(value).__module__.split(".")[0] == "zarr"
-    )
+def as_blocks(value: Any, content: str = "labels") -> Blocks:
+    """Return Blocks as they are, anything else as such."""
+    return value if isinstance(value, Blocks) else Blocks(value, content=content)
 
 
 def columns_of(value: Any) -> list[np.ndarray]:

@@ -41,9 +41,9 @@ SHARED_PARAMETERS = {
         exactly. For 10^6 objects take 20000; docs/large-trees.md shows how close it
         comes. With linkage="average" only.""",
     "checkpoint": """checkpoint : path or None, default=None
-        File in which linkage in label space keeps its merges, to go on from when the
-        same fit is started again after a stop; deleted in the end. Linkage in a matrix,
-        or with max_regions, takes minutes and keeps nothing.""",
+        Directory in which linkage in label space keeps its merges, to go on from when
+        the same fit is started again after a stop; deleted in the end. Linkage in a
+        matrix, or with max_regions, takes minutes and keeps nothing.""",
     "linkage": """linkage : "average", "single" or "complete", default="average"
         Similarity of two groups: mean, largest or smallest of their pairs.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)

@@ -17,6 +17,7 @@ from ensclust._support.validation import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NOWHERE = np.iinfo(np.int64).max  # place of a label that nobody has
 _ROWS = 2**13  # that are handled at a time: 64 kB of indices
 
 
@@ -171,20 +172,35 @@ def look_up(table: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarra
     return out
 
 
-def first_appearance(labels: np.ndarray) -> np.ndarray:
-    """Return the distinct labels, from 0 on, in the order in which they first appear.
+def first_places(labels: np.ndarray, n_labels: int) -> np.ndarray:
+    """Return where each of the labels 0, 1, ... stands first, ``NOWHERE`` if nowhere.
 
-    One pass; only where a label is new, the labels around it are sorted.
+    One pass, which ends when all are found; only around a new label others are sorted.
     """
-    seen = np.zeros(int(labels.max()) + 1 if len(labels) else 0, bool)
-    order = [np.zeros(0, np.int64)]
+    first = np.full(n_labels, NOWHERE)
+    seen = np.append(np.zeros(n_labels, bool), True)
+    start = 0
     for piece in pieces(labels):
         if not seen[piece].all():
-            values, first = np.unique(piece, return_index=True)
-            found = values[np.argsort(first)]
-            order.append(found[~seen[found]])
-            seen[found] = True
-    return np.concatenate(order)
+            values, place = np.unique(piece, return_index=True)
+            new = ~seen[values]
+            first[values[new]] = start + place[new]
+            seen[values] = True
+            if seen.all():
+                break
+        start += len(piece)
+    return first
+
+
+def ranks(first: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the number of each label by first appearance, and how many appear.
+
+    ``first`` is where each stands first; a label that stands nowhere becomes -1.
+    """
+    n = int((first < NOWHERE).sum())
+    rank = np.full(len(first), -1, np.int32)
+    rank[np.argsort(first, kind="stable")[:n]] = np.arange(n, dtype=np.int32)
+    return rank, n
 
 
 def _whole(column: np.ndarray, index: int) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from numbers import Integral
@@ -14,15 +16,21 @@ import joblib
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+
+_alone = ContextVar("whether one thread must do", default=False)
 
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Return how many threads ``n_jobs`` asks for.
 
     ``None`` means one per core, as in scikit-learn's own OpenMP loops; negative
-    values count back from the number of cores, as joblib does.
+    values count back from the number of cores, as joblib does. Always 1 inside of
+    :func:`alone`.
     """
+    if _alone.get():
+        return 1
     if n_jobs is None:
         return joblib.cpu_count()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -34,6 +42,16 @@ def thread_count(n_jobs: int | None = None) -> int:
     if n_jobs < 0:
         return max(1, joblib.cpu_count() + 1 + n_jobs)
     return n_jobs
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let work do with one thread, where somebody else has shared out the cores."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def blocks(n_items: int, n_blocks: int) -> list[tuple[int, int]]:

@@ -58,6 +58,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
+def write(path: Path, content: str | bytes) -> None:
+    """Write a whole file; its directory is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as handle:
+        handle.write(content.encode() if isinstance(content, str) else content)
+
+
 def reserve(path: Path) -> None:
     """Take the space of a file of holes, so that a full disk is an error now.
 

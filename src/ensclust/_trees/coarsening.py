@@ -37,7 +37,7 @@ def warn_of_hours(n_leaves: int, n_clusterings: int, n_jobs: int | None) -> None
     if hours >= 1:
         warn(
             f"exact linkage of {n_leaves:,} distinct label rows takes about "
-            f"{hours:.0f} h with {threads} threads; checkpoint=FILE keeps what is "
+            f"{hours:.0f} h with {threads} threads; checkpoint=DIRECTORY keeps what is "
             "done. max_regions=20000 gives an approximate tree in minutes."
         )
 

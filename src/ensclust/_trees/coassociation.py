@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._ensemble.ensemble import Ensemble, Fragments, as_ensemble
+from ensclust._ensemble.ensemble import Fragments, as_counts
 from ensclust._support import parallel
 from ensclust._support.validation import (
     check_choice,
@@ -19,9 +19,12 @@ from ensclust._support.validation import (
     check_weights,
     gibibytes,
 )
+from ensclust._trees.known_rows import Affinity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from ensclust._ensemble.flow import Counts
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
 _ROWS = 512  # rows that a thread lifts at a time
@@ -68,14 +71,14 @@ class CoAssociation:
 
     def __init__(
         self,
-        ensemble: Ensemble,
+        ensemble: Counts,
         similarity: np.ndarray | None = None,
         *,
         pairs: str = "same",
         decay: float = 1.0,
         weights: npt.ArrayLike | None = None,
     ):
-        self.ensemble = ensemble = as_ensemble(ensemble)
+        self.ensemble = ensemble = as_counts(ensemble)
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
         self.decay = check_decay(decay)
         if similarity is not None:
@@ -92,6 +95,8 @@ class CoAssociation:
         if weights is not None:
             self._weigh(check_weights(weights, ensemble.n_clusterings))
         self._leaves: Fragments | None = None
+        terms = (self.similarity, self.weights, self.pairs, self.decay)
+        self.affinity = Affinity(ensemble.offsets, *terms)
 
     def _weigh(self, weights: np.ndarray) -> None:
         """Scale the similarities within each clustering; no others are used."""

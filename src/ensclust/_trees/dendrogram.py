@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from ensclust._ensemble.flow import Cut
 from ensclust._support import notebook
-from ensclust._support.encoding import first_appearance, look_up
+from ensclust._support.encoding import first_places, look_up, ranks
 from ensclust._support.validation import check_n_clusters, import_optional
+from ensclust._trees.known_rows import KnownRows
+
+if TYPE_CHECKING:
+    from ensclust._ensemble.flow import Counts
+    from ensclust._trees.coassociation import CoAssociation
 
 
 class Dendrogram:
@@ -77,10 +86,9 @@ class Dendrogram:
             Cluster of each object, numbered by first appearance. Time N + L.
         """
         k = min(check_n_clusters(n_clusters, self.n_objects), self.n_leaves)
-        labels = self._roots(k)[self.leaf_of_object]
-        order = first_appearance(labels)
-        rank = np.empty(2 * self.n_leaves, np.int64)
-        rank[order] = np.arange(len(order))
+        leaf_labels = np.unique(self._roots(k), return_inverse=True)[1]
+        labels = leaf_labels[self.leaf_of_object]
+        rank = ranks(first_places(labels, k))[0].astype(labels.dtype)
         return look_up(rank, labels, labels)
 
     def _roots(self, k: int) -> np.ndarray:
@@ -215,7 +223,7 @@ class Dendrogram:
         --------
         ensclust.DendrogramDisplay : The same, with the data that are drawn.
         """
-        from ensclust._view.plotting import DendrogramDisplay  # noqa: PLC0415  drawing is above
+        from ensclust._view.displays.dendrogram import DendrogramDisplay  # noqa: PLC0415  drawing is above
 
         return DendrogramDisplay.from_dendrogram(
             self, n_clusters, max_leaves=max_leaves, ax=ax
@@ -237,6 +245,41 @@ class Dendrogram:
             rows,
             f"longest lifetime: {self.lifetime():,} clusters",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The Solution of an agglomeration: a dendrogram, cut at any number of clusters.
+
+    Attributes
+    ----------
+    coassociation : CoAssociation
+        What was linked.
+    dendrogram : Dendrogram
+        The tree.
+    fitted : dict
+        Fitted attributes of every cut.
+    """
+
+    coassociation: CoAssociation
+    dendrogram: Dendrogram
+    fitted: dict[str, Any]
+
+    def cut(self, n_clusters: int, counts: Counts) -> Cut:
+        """Undo the last merges; rows are known by the leaves that they are in."""
+        tree, fragments = self.dendrogram, counts.fragments()
+        k = min(n_clusters, tree.n_leaves)
+        labels = tree.cut(k)
+        of_leaf = np.empty(tree.n_leaves, np.int32)
+        of_leaf[tree.leaf_of_object] = labels
+        rows, n_objects = fragments.labels, fragments.counts
+        if tree.n_leaves > len(rows):  # SimRank tells some equal rows apart
+            fragment = np.empty(tree.n_leaves, np.int64)
+            fragment[tree.leaf_of_object] = fragments.inverse
+            rows, n_objects = rows[fragment], np.bincount(tree.leaf_of_object)
+        affinity = self.coassociation.affinity
+        assignment = KnownRows(rows, n_objects, of_leaf, affinity)
+        return Cut(assignment, k, self.fitted, labels)
 
 
 def _check_tree(leaf_of_object, merges, heights) -> None:

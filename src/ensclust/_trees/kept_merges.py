@@ -1,69 +1,59 @@
-"""Journal: the state of long work in a file, to go on from after a stop."""
+"""KeptMerges: the state of a long linkage in a file, to go on from after a stop."""
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ensclust._files.archives import read_arrays
-from ensclust._support.whole_files import replacing
+from ensclust._files.checkpoint import Checkpoint
+from ensclust._support.digests import digest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    import numpy as np
 
 INTERVAL = 10.0  # seconds between two writings
+_STAGE = "merges"
+_OTHER = "other clusterings or parameters, or another random_state"
 
 
-class Journal:
-    """Arrays that are kept in one file, which is replaced whole every few seconds.
+class KeptMerges:
+    """The state of a linkage in a checkpoint, written every few seconds.
 
     Parameters
     ----------
-    path : str or path-like
-        The file; it need not exist.
+    folder : Path
+        The directory of the checkpoint.
     inputs : iterable of ndarray
-        What the work depends on; a file of other work is refused.
+        What the work depends on; merges of other work are refused.
     """
 
-    def __init__(self, path: str | os.PathLike, inputs: Iterable[np.ndarray]):
-        self.path = Path(path)
-        digest = hashlib.sha256()
-        for array in inputs:
-            digest.update(f"{array.dtype} {array.shape} ".encode())
-            digest.update(np.ascontiguousarray(array).data)
-        self._inputs = digest.hexdigest()
+    def __init__(self, folder: Path, inputs: Iterable[np.ndarray]):
+        parts = ((f"{x.dtype} {x.shape} ".encode(), x) for x in inputs)
+        identity = digest(*(part for pair in parts for part in pair))
+        self._kept = Checkpoint(folder, identity, "merges", _OTHER)
         self._saved = time.monotonic()
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the merges."""
+        return self._kept.path(_STAGE)
 
     def restore(self, state: dict[str, np.ndarray]) -> bool:
         """Fill arrays from the file; return False where there is none."""
-        if not self.path.exists():
+        found = self._kept.load(_STAGE)
+        if found is None:
             self.save(state, at_once=True)  # rather now than after hours
-            self.remove()
+            self.path.unlink()
             return False
-        refusal = f"{self._name} is no checkpoint. Name another file, or delete it."
-        try:
-            found = read_arrays(self.path)
-        except ValueError as error:
-            raise ValueError(refusal) from error
-        if "inputs" not in found:
-            raise ValueError(refusal)
-        if str(found["inputs"]) != self._inputs:
-            msg = (
-                f"{self._name} belongs to other clusterings or parameters. Give those "
-                "(and the same random_state), name another file, or delete it."
-            )
-            raise ValueError(msg)
         for name, array in state.items():
             if name not in found or found[name].shape != array.shape:
-                raise ValueError(refusal)
+                raise self._kept.damaged(_STAGE)
         for name, array in state.items():
             array[...] = found[name]
         return True
@@ -71,18 +61,12 @@ class Journal:
     def save(self, state: dict[str, np.ndarray], *, at_once: bool = False) -> None:
         """Write the arrays, if the last time is long ago."""
         if at_once or time.monotonic() - self._saved >= INTERVAL:
-            with replacing(self.path) as handle:
-                arrays: dict[str, Any] = {"inputs": np.array(self._inputs), **state}
-                np.savez(handle, **arrays)
+            self._kept.save(_STAGE, state)
             self._saved = time.monotonic()
 
     def remove(self) -> None:
         """Delete the file: the work is done."""
-        self.path.unlink(missing_ok=True)
-
-    @property
-    def _name(self) -> str:
-        return f"checkpoint={str(self.path)!r}"
+        self._kept.remove(_STAGE)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 Average linkage is reducible: reciprocal nearest neighbours may be merged in any order
 and give one tree. A few chains are followed at a time, the nearest neighbours of their
-tips are found together, and all reciprocal pairs are merged. Both engines answer the
+tips are found together, and all reciprocal pairs are merged. Both routes answer the
 same question in the same order (of equally near regions the lowest), over the distinct
 label rows in lexicographic order with their numbers of objects as weights.
 """
@@ -10,27 +10,29 @@ label rows in lexicographic order with their numbers of objects as weights.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._support import memory
+from ensclust._files.checkpoint import Checkpoint
+from ensclust._support import memory, parallel
 from ensclust._support.progress import tell
 from ensclust._support.validation import check_choice, check_integer, gibibytes
-from ensclust._support.whole_files import check_writable
 from ensclust._trees.coarsening import Coarsening, warn_of_hours
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Dendrogram
-from ensclust._trees.kept_merges import Journal, held_interrupts
-from ensclust._trees.routes import LINKAGES, LabelSpace, Square
+from ensclust._trees.kept_merges import KeptMerges, held_interrupts
 
 if TYPE_CHECKING:
     import os
 
-    from ensclust._trees.routes import Engine
-
+LINKAGES = ("average", "single", "complete")
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
+_EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
+_SMALL = 2**20  # entries looked at below which waking a second thread costs more
+_MAX_LOOKUPS = 2**32  # per round of threads: about a second
 
 
 def link(
@@ -61,9 +63,9 @@ def link(
         ``Coarsening``, and these are linked exactly. For
         average linkage. There is no checkpoint then.
     checkpoint : path or None
-        File that label space keeps the merges in, every few seconds and when it is
-        interrupted. If it exists, the work goes on from there; in the end it is
-        deleted. A matrix, whose linkage takes little longer than making it, has none.
+        Directory that label space keeps the merges in, every few seconds and when it is
+        interrupted. If it holds some, the work goes on from there; in the end they are
+        deleted. A matrix, whose linkage takes little longer than making it, keeps none.
     n_jobs : int or None
         Threads; None is one per core. Never changes the result.
 
@@ -84,7 +86,8 @@ def link(
     float32, in the same space) and 64-bit sums of such in label space; the heights
     agree to 1e-6.
     """
-    _check(coassociation, linkage, max_memory, max_regions, checkpoint)
+    _check(coassociation, linkage, max_memory, max_regions)
+    folder = None if checkpoint is None else Checkpoint.make_folder(checkpoint)
     n_leaves = len(coassociation.leaves.counts)
     if max_regions is not None and max_regions < n_leaves:
         return _link_regions(coassociation, linkage, max_regions, max_memory, n_jobs)
@@ -93,16 +96,16 @@ def link(
     dtype = _square_dtype(coassociation, linkage)
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
-    engine: Engine
-    journal = None
+    route: Route
+    kept = None
     if needed <= max_memory and not pooled:
         _require_square(needed, n_leaves)
-        engine = Square(coassociation, linkage, dtype, n_jobs)
+        route = Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
-        engine = LabelSpace(coassociation, n_jobs)
+        route = LabelSpace(coassociation, n_jobs)
         warn_of_hours(n_leaves, coassociation.ensemble.n_clusterings, n_jobs)
-        if checkpoint is not None:
-            journal = Journal(checkpoint, engine.inputs)
+        if folder is not None:
+            kept = KeptMerges(folder, route.inputs)
     else:
         msg = (
             f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "
@@ -110,12 +113,12 @@ def link(
             'max_memory, or use linkage="average", which needs no matrix.'
         )
         raise MemoryError(msg)
-    merged, similarity = _agglomerate(engine, n_leaves, journal)
-    return _dendrogram(coassociation, merged, similarity * engine.unit)
+    merged, similarity = _agglomerate(route, n_leaves, kept)
+    return _dendrogram(coassociation, merged, similarity * route.unit)
 
 
-def _check(coassociation, linkage, max_memory, max_regions, checkpoint) -> None:
-    """Raise for what linkage cannot begin with; also for a file it may never write."""
+def _check(coassociation, linkage, max_memory, max_regions) -> None:
+    """Raise for what linkage cannot begin with."""
     if not isinstance(coassociation, CoAssociation):
         msg = (
             f"coassociation is of type {type(coassociation).__name__}; expected "
@@ -126,8 +129,6 @@ def _check(coassociation, linkage, max_memory, max_regions, checkpoint) -> None:
     check_integer(max_memory, "max_memory", 0)
     if max_regions is not None:
         check_integer(max_regions, "max_regions")
-    if checkpoint is not None:
-        check_writable(checkpoint)
 
 
 def _link_regions(
@@ -147,14 +148,14 @@ def _link_regions(
         raise ValueError(msg)
     n_leaves = len(coassociation.leaves.counts)
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
-    engine: Engine
+    route: Route
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
         _require_square(4 * max_regions**2, max_regions)
-        engine = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
+        route = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
     else:
-        engine = LabelSpace(coassociation, n_jobs)
-    merged, similarity = _agglomerate(engine, n_leaves, coarse=coarse)
-    return _dendrogram(coassociation, merged, similarity * engine.unit)
+        route = LabelSpace(coassociation, n_jobs)
+    merged, similarity = _agglomerate(route, n_leaves, coarse=coarse)
+    return _dendrogram(coassociation, merged, similarity * route.unit)
 
 
 def _require_square(needed: int, n_regions: int) -> None:
@@ -175,7 +176,7 @@ def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
 
 
 def _agglomerate(
-    engine: Engine, n: int, journal: Journal | None = None, coarse=None
+    route: Route, n: int, kept: KeptMerges | None = None, coarse=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
@@ -191,21 +192,21 @@ def _agglomerate(
     near, best, asked, born, alive, merged, similarity = state.values()
     queued, queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
     n_merged = first = 0
-    if journal and journal.restore(state):
+    if kept and kept.restore(state):
         n_merged = n - int(np.count_nonzero(alive))
     elif coarse:
         n_merged = len(coarse.merged)
         merged[:n_merged] = coarse.merged
         alive[coarse.merged[:, 1]] = False
     elif n > 1:
-        engine.survey(near, best)
+        route.survey(near, best)
         n_merged = chain.reciprocal(np.arange(n), *state.values(), n_merged)
     if n_merged:
-        engine.join(merged[:n_merged])
+        route.join(merged[:n_merged])
     if coarse:
-        similarity[:n_merged] = coarse.similarity / engine.unit
+        similarity[:n_merged] = coarse.similarity / route.unit
     n_before = n_merged
-    with held_interrupts() if journal else nullcontext(lambda: False) as is_pressed:
+    with held_interrupts() if kept else nullcontext(lambda: False) as is_pressed:
         while n_merged < n - 1:
             first += int(np.argmax(alive[first:]))
             length = chain.plan(near, asked, born, alive, queued, queue, first)
@@ -217,18 +218,18 @@ def _agglomerate(
                 )
                 raise RuntimeError(msg)
             tips, n_known = queue[:length], n_merged
-            engine.nearest(tips, near, best)
+            route.nearest(tips, near, best)
             n_merged = chain.reciprocal(tips, *state.values(), n_merged)
-            engine.join(merged[n_known:n_merged])
+            route.join(merged[n_known:n_merged])
             tell(n_merged - n_before, n - 1 - n_before)
-            if not journal:
+            if not kept:
                 continue
-            journal.save(state, at_once=is_pressed())
+            kept.save(state, at_once=is_pressed())
             if is_pressed():
-                msg = f"the merges so far are in {journal.path}"
+                msg = f"the merges so far are in {kept.path}"
                 raise KeyboardInterrupt(msg)
-    if journal:
-        journal.remove()
+    if kept:
+        kept.remove()
     return merged, similarity
 
 
@@ -242,3 +243,220 @@ def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
     _kernels.chain.number(merges, np.arange(n))
     heights = 1 - similarity[order]
     return Dendrogram(leaves.inverse, merges, heights, 1 - coassociation.within())
+
+
+class Route(Protocol):
+    """What finds nearest neighbours and merges regions."""
+
+    unit: float  # similarity = what is written to ``best`` times this
+
+    def survey(self, near: np.ndarray, best: np.ndarray) -> None:
+        """Write the nearest neighbour of every leaf, and how near it is."""
+
+    def nearest(self, queue: np.ndarray, near: np.ndarray, best: np.ndarray) -> None:
+        """Write the nearest neighbour of every queued region, and how near it is."""
+
+    def join(self, merged: np.ndarray) -> None:
+        """Merge pairs of regions."""
+
+
+class Square:
+    """A matrix of all pairs of regions, packed whenever half of them are gone.
+
+    It is made after the first merges, where it takes half the space.
+    """
+
+    def __init__(
+        self, coassociation: CoAssociation, linkage, dtype, n_jobs, coarse=None
+    ):
+        self.coassociation, self.coarse = coassociation, coarse
+        self.dtype, self.n_jobs = dtype, n_jobs
+        self.kind = LINKAGES.index(linkage)
+        if coassociation.similarity is None and linkage == "average" and not coarse:
+            self.kind = _kernels.square.PAIR_SUMS
+        self.entries, self.unit = coassociation.contributions()
+        self.square: np.ndarray = np.zeros(0)
+        self.now = 0
+
+    def survey(self, near, best):
+        """Write the nearest neighbour of every leaf, and how near it is."""
+        n = len(near)
+        if self.coassociation.ensemble.has_missing:
+            self._make(np.arange(n))
+            self.nearest(np.arange(n), near, best)
+        else:
+            near[:], best[:] = closest(
+                self.coassociation, self.entries, n_jobs=self.n_jobs
+            )
+
+    def _make(self, region):
+        """Make the matrix; ``region`` is the lowest leaf of each leaf's region."""
+        self.slot, regions = np.unique(region, return_inverse=True)
+        if self.coarse:
+            square, self.unit = self.coarse.fixed_point()
+        elif self.kind == _kernels.square.PAIR_SUMS:
+            square = self.coassociation.pair_sums(
+                self.dtype, regions, n_jobs=self.n_jobs
+            )
+        else:
+            square, self.unit = self.coassociation.fixed_point(
+                regions, self.kind, n_jobs=self.n_jobs
+            )
+        self.square = square.reshape(-1)
+        counts = self.coassociation.leaves.counts
+        n, n_leaves = len(square), len(counts)
+        self.size = np.bincount(regions, counts).astype(np.int64)
+        self.place = np.full(n_leaves, n)
+        self.place[self.slot] = np.arange(n)
+        self.born, self.updated = np.zeros(n, np.int64), np.full(n, self.now)
+        self.made = np.zeros(n_leaves, np.int64)
+        self._count()
+
+    def _count(self):
+        self.alive = np.where(self.size > 0, np.uint32(2**32 - 1), np.uint32(0))
+        self.mass = np.where(self.size > 0, self.size, np.inf)
+
+    def nearest(self, queue, near, best):
+        """Write the nearest neighbour of every queued region, and how near it is."""
+        state = (self.slot, self.place, self.alive, self.mass)
+        times = (self.born, self.updated, self.made, self.now)
+        threads = self.n_jobs if len(self.size) * len(queue) > _SMALL else 1
+        tasks = [
+            (self.square, *state, *times, self.kind, queue, near, best, a, b)
+            for a, b in parallel.blocks(len(queue), parallel.thread_count(threads))
+        ]
+        parallel.run(_kernels.square.scan, tasks, n_jobs=threads)
+
+    def join(self, merged):
+        """Merge pairs of regions."""
+        if not len(self.square):
+            region = np.arange(len(self.coassociation.leaves.counts))
+            region[merged[:, 1]] = merged[:, 0]
+            while (region != region[region]).any():  # regions of regions
+                region = region[region]
+            self.now = len(merged)
+            self._make(region)
+            return
+        state = (self.size, self.born, self.updated)
+        self.now = _kernels.square.join(
+            self.square, self.place, *state, self.made, self.now, self.kind, merged
+        )
+        if 2 * np.count_nonzero(self.size) <= len(self.size):
+            n = _kernels.square.pack(self.square, self.slot, self.place, *state)
+            self.square, self.slot = self.square[: n**2], self.slot[:n]
+            self.size, self.born, self.updated = (array[:n] for array in state)
+        self._count()
+
+
+class LabelSpace:
+    """No matrix: similarities of a few regions to all are summed from the labels."""
+
+    def __init__(self, coassociation: CoAssociation, n_jobs):
+        ensemble = coassociation.ensemble
+        self.coassociation, self.n_jobs = coassociation, n_jobs
+        self.codes = coassociation.codes
+        self.start = ensemble.offsets
+        self.all_pairs = coassociation.pairs == "all"
+        self.weight = coassociation.leaves.counts.astype(np.int64)
+        n = len(self.weight)
+        self.region, self.last_member = np.arange(n), np.arange(n)
+        self.next_member = np.full(n, -1)
+        is_present = self.codes < ensemble.cluster_counts
+        present = is_present * self.weight[:, None].astype(np.float64)
+        self.size = self.weight.astype(np.float64)
+        self.present: np.ndarray = np.zeros((0, 0))
+        if self.all_pairs:
+            self.size = present.sum(axis=1)
+        elif ensemble.has_missing:
+            self.present = present
+            if coassociation.weights is not None:  # products of two have the weight
+                self.present = present * np.sqrt(coassociation.weights)
+        most = largest(ensemble.n_objects)
+        self.entries, self.unit = coassociation.contributions(most)
+        if self.all_pairs or ensemble.has_missing:  # means, where others are sums
+            self.unit *= coassociation.n_terms
+        self.similarity = self.entries.astype(np.int64)
+        if coassociation.similarity is None:
+            self.similarity = np.zeros((0, 0), np.int64)
+        self.widest = int(ensemble.cluster_counts.max()) + 1
+        self.scratch: list[tuple[np.ndarray, np.ndarray]] = []
+
+    @property
+    def inputs(self) -> tuple[np.ndarray, ...]:
+        """What the merges depend on, before the first of them."""
+        labels = (self.codes, self.start, self.weight, self.size, self.present)
+        return *labels, self.entries, np.array(self.all_pairs)
+
+    def survey(self, near, best):
+        """Write the nearest neighbour of every leaf, and how near it is."""
+        heaviest = int(self.weight.max())
+        if self.coassociation.ensemble.has_missing or heaviest > _EXACT_WEIGHT:
+            self.nearest(np.arange(len(near)), near, best)
+            return
+        near[:], total = closest(self.coassociation, self.entries, n_jobs=self.n_jobs)
+        pairs = self.weight * self.weight[near]
+        best[:] = total * pairs / (self.size * self.size[near])
+
+    def nearest(self, queue, near, best):
+        """Write the nearest neighbour of every queued region, and how near it is."""
+        threads = self.n_jobs if self.codes.size * len(queue) > _SMALL else 1
+        spans = parallel.blocks(len(queue), parallel.thread_count(threads))
+        n, n_clusterings = self.codes.shape
+        lanes = _kernels.labelspace.LANES
+        while len(self.scratch) < len(spans):
+            tables = np.empty((n_clusterings, self.widest, lanes), np.int64)
+            self.scratch.append((tables, np.empty((n, lanes), np.int64)))
+        shared = (self.codes, self.start, self.similarity, self.all_pairs, self.weight)
+        state = (self.region, self.next_member, self.size, self.present)
+        tasks = [
+            (*shared, *state, queue, near, best, *scratch, a, b)
+            for scratch, (a, b) in zip(self.scratch, spans, strict=False)
+        ]
+        parallel.run(_kernels.labelspace.nearest, tasks, n_jobs=threads)
+
+    def join(self, merged):
+        """Merge pairs of regions."""
+        _kernels.labelspace.join(
+            self.region,
+            self.next_member,
+            self.last_member,
+            self.size,
+            self.present,
+            merged,
+        )
+
+
+def closest(
+    coassociation: CoAssociation, entries: np.ndarray, *, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most similar other leaf of each, lowest first, and how similar.
+
+    For complete labels and at least two leaves; ``entries`` are contributions, and
+    similarities are in their unit. L^2 M / 2 look-ups, no matrix.
+    """
+    codes = coassociation.codes
+    n, n_threads = len(codes), parallel.thread_count(n_jobs)
+    found = [(np.zeros(n, np.int64), np.zeros(n, np.uint32)) for _ in range(n_threads)]
+    for near, _ in found:
+        near[0] = 1  # the lowest other, should all similarities be 0
+    # Later rows have fewer left to be compared with: spans of equal area, short
+    # enough that Ctrl-C need not wait for long.
+    n_spans = n_threads * (2 + n * codes.size // _MAX_LOOKUPS)
+    share = np.linspace(0, 1, n_spans + 1)
+    edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
+    start, all_pairs = coassociation.ensemble.offsets, coassociation.pairs == "all"
+    shared = (codes, start, entries, all_pairs)
+    for i in range(0, n_spans, n_threads):
+        spans = zip(found, pairwise(edges[i : i + n_threads + 1]), strict=True)
+        tasks = [(*shared, *mine, i0, i1) for mine, (i0, i1) in spans]
+        parallel.run(_kernels.pairing.closest, tasks, n_jobs=n_jobs)
+    best = np.max([value for _, value in found], axis=0)
+    near = np.full(n, n)
+    for place, value in found:
+        np.minimum(near, np.where(value == best, place, n), out=near)
+    return near, best
+
+
+def largest(n_objects: int) -> int:
+    """Return the largest similarity whose sum over pairs of objects fits int64."""
+    return min(2**31 - 1, (2**63 - 1) // max(1, n_objects**2 // 4))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from sklearn.datasets import load_digits
+import click
 
 import ensclust
 from ensclust._support.progress import progress
-from ensclust.metrics import ari, nmi
+from ensclust.cli._options import json_option, no_stdout
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +23,31 @@ _K, _RUNS = 10, 20
 _BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
 
 
+@click.command(short_help="Compare the methods on handwritten digits.")
+@click.option("-o", "--output", default="ensclust-demo-labels.csv", show_default=True,
+              metavar="FILE", help="File for the labels.",
+              callback=no_stdout)  # fmt: skip
+@json_option
+def demo(output: str, *, as_json: bool) -> None:
+    """Compare k-means with every consensus method on handwritten digits."""
+    import numpy as np
+
+    ensclust.io.check_output(output)
+    labels, scores = run_demo(quiet=as_json)
+    ensclust.io.write_labels(
+        output, np.column_stack(list(labels.values())), names=list(labels)
+    )
+    if as_json:
+        facts = {"dataset": "digits", "scores": scores, "output": output}
+        click.echo(json.dumps(facts))
+    else:
+        click.echo(f"{as_text(scores)} Labels written to {output}")
+
+
 def run_demo(*, quiet: bool) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
     """Return the truth and every method's labels, and a row of scores for each."""
+    from sklearn.datasets import load_digits
+
     X, truth = load_digits(return_X_y=True)
     labels, scores = {"truth": truth}, []
     with progress("demo", total=len(ensclust.methods()) + 3, quiet=quiet) as begin:
@@ -69,7 +96,9 @@ def as_text(scores: list[dict[str, Any]]) -> str:
 def _score(name: str, seconds: float, truth: np.ndarray, labels: np.ndarray) -> dict:
     return {
         "name": name,
-        "nmi": sum(nmi(truth, column) for column in labels.T) / labels.shape[1],
-        "ari": sum(ari(truth, column) for column in labels.T) / labels.shape[1],
+        "nmi": sum(ensclust.metrics.nmi(truth, column) for column in labels.T)
+        / labels.shape[1],
+        "ari": sum(ensclust.metrics.ari(truth, column) for column in labels.T)
+        / labels.shape[1],
         "seconds": round(seconds, 4),
     }

@@ -1,27 +1,47 @@
-"""What a file of labels or features holds, and what to do with it."""
+"""The command ``info``: what a file of labels or features holds, what to do with it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import click
 
-from ensclust._ensemble.ensemble import Ensemble
-from ensclust._files import h5ad
-from ensclust._support.encoding import first_appearance
-from ensclust._support.validation import gibibytes
-from ensclust._trees.coassociation import DEFAULT_MEMORY
-from ensclust.io import Table, read_features, read_labels
+import ensclust
+from ensclust.cli._options import json_option, table_options
+from ensclust.cli._run import read_table
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust.io import Table
+
+_CONTENT = "How to read FILE; by default as labels if every cell can be one."
 _SHOWN = 20  # columns in a text
 _RATIO = 10.0  # of the scales of two columns, above which one drowns the other
+
+
+@click.command(short_help="Say what a file holds.")
+@click.argument("file", type=click.Path())
+@click.option("--as", "content", type=click.Choice(["labels", "features"]),
+              help=_CONTENT)  # fmt: skip
+@table_options
+@json_option
+def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
+    """Say what FILE holds: objects, columns, clusters, missing labels, distinct rows.
+
+    FILE is as in consensus or cluster. Suggestions say what may be wrong with it and
+    which command to run.
+    """
+    facts = read_table(describe, file, quiet=as_json, content=content, **choice)
+    click.echo(json.dumps(facts) if as_json else as_text(facts))
 
 
 def describe(
@@ -50,13 +70,13 @@ def describe(
         return _of_anndata(path)
     call = _arguments(path, choice)
     if content == "features":
-        return _of_features(path, read_features(path, **choice), call)
+        return _of_features(path, ensclust.io.read_features(path, **choice), call)
     try:
-        return _of_labels(path, read_labels(path, **choice), call)
+        return _of_labels(path, ensclust.io.read_labels(path, **choice), call)
     except ValueError:
         if content == "labels" or os.fspath(path) == "-":
             raise
-    return _of_features(path, read_features(path, **choice), call)
+    return _of_features(path, ensclust.io.read_features(path, **choice), call)
 
 
 def as_text(facts: dict[str, Any]) -> str:
@@ -96,7 +116,7 @@ def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
 
 
 def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, Any]:
-    ensemble = Ensemble(table.values)
+    ensemble = ensclust.Ensemble(table.values)
     n_missing = (ensemble.columns == ensemble.missing).sum(axis=1)
     spans = zip(ensemble.offsets[:-1], ensemble.offsets[1:], strict=True)
     columns = [
@@ -127,36 +147,50 @@ def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, An
 
 
 def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
-    found = []
+    import numpy as np
+
+    from ensclust._support.validation import gibibytes
+    from ensclust._trees.coassociation import DEFAULT_MEMORY
+
     names = [column["name"] for column in facts["columns"]]
     single = [c["name"] for c in facts["columns"] if c["n_clusters"] < 2]
-    if single:
-        found.append(f"Without any split, so without effect: {_names(single)}.")
-    same = (_names(group) for group in _equal_columns(ensemble, names))
-    found += [f"The same clustering, which counts again: {group}." for group in same]
-    if np.median(ensemble.cluster_counts) > np.sqrt(ensemble.n_objects) + 1:
-        found.append("Many values a column. If they are features: ensclust cluster.")
-    if facts["n_absent"]:
-        found.append(f"{facts['n_absent']:,} objects will have the consensus label -1.")
     matrix = 4 * facts["n_distinct_rows"] ** 2
-    if matrix > DEFAULT_MEMORY:
-        found.append(
+    hints = [
+        (single, f"Without any split, so without effect: {_names(single)}."),
+        *(
+            (group, f"The same clustering, which counts again: {_names(group)}.")
+            for group in _equal_columns(ensemble, names)
+        ),
+        (
+            np.median(ensemble.cluster_counts) > np.sqrt(ensemble.n_objects) + 1,
+            "Many values a column. If they are features: ensclust cluster.",
+        ),
+        (
+            facts["n_absent"],
+            f"{facts['n_absent']:,} objects will have the consensus label -1.",
+        ),
+        (
+            matrix > DEFAULT_MEMORY,
             f"A matrix of the distinct rows would take {gibibytes(matrix)}: methods of "
-            "the object level work without it, slowly. Begin with -m ecpcs-mc."
-        )
-    return found
+            "the object level work without it, slowly. Begin with -m ecpcs-mc.",
+        ),
+    ]
+    return [hint for applies, hint in hints if applies]
 
 
 def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
     """Return the groups of clusterings that differ by the names of clusters only."""
-    groups: dict[bytes, list[str]] = {}
+    import numpy as np
+
+    from ensclust._support.digests import digest
+    from ensclust._support.encoding import first_places, ranks
+
+    groups: dict[str, list[str]] = {}
     counts = ensemble.cluster_counts.tolist()
     for name, column, k in zip(names, ensemble.columns, counts, strict=True):
-        order = first_appearance(column[column != ensemble.missing])
-        rank = np.full(k + 1, -1, np.int32)  # the last is that of missing labels
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        content = rank[np.minimum(column, k)].tobytes()
-        groups.setdefault(blake2b(content).digest(), []).append(name)
+        place = np.minimum(column, k)  # the last is that of missing labels
+        rank = np.append(ranks(first_places(place, k + 1)[:k])[0], np.int32(-1))
+        groups.setdefault(digest(rank[place]), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -172,17 +206,18 @@ def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, 
         }
         for name, column in zip(table.columns, X.T, strict=True)
     ]
-    found = []
     constant = [c["name"] for c in columns if c["min"] == c["max"]]
-    if constant:
-        found.append(f"Constant, so without effect: {_names(constant)}.")
-    scales = [c["sd"] for c in columns if c["min"] < c["max"]]
-    if scales and max(scales) > _RATIO * min(scales):
-        ratio = max(scales) / min(scales)
-        found.append(
+    scales = [c["sd"] for c in columns if c["min"] < c["max"]] or [1.0]
+    ratio = max(scales) / min(scales)
+    hints = [
+        (constant, f"Constant, so without effect: {_names(constant)}."),
+        (
+            ratio > _RATIO,
             f"Standard deviations differ by a factor of {ratio:.3g}: large columns "
-            "decide alone. --standardize makes all count alike."
-        )
+            "decide alone. --standardize makes all count alike.",
+        ),
+    ]
+    found = [hint for applies, hint in hints if applies]
     return {
         "file": str(path),
         "content": "features",
@@ -195,6 +230,8 @@ def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, 
 
 
 def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
+    from ensclust._files import h5ad
+
     facts = h5ad.contents(Path(path))
     likely = [c["name"] for c in facts["obs"] if c["kind"] == "category"] or ["A", "B"]
     found = [f"ensclust consensus {_arguments(path, {'columns': likely})}"]

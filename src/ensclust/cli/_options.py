@@ -1,4 +1,4 @@
-"""Options of the commands, and what becomes of their text."""
+"""Options that commands share, and what becomes of their text."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_JOBS = "Threads; never changes the result."
-_METHOD = (
-    "Consensus method; 'ensclust methods' lists them. best keeps the best of some."
-)
-_PARAM = "Parameter of the method, such as steps=10 or a list a,b; repeatable."
-_OUTPUT = "File for the labels, by extension; - is CSV on stdout."
-_COLUMNS = "Use these columns only; in an h5ad file: of obs, or X_pca and the like."
-_HEADER = "Whether the first line of a text file holds names."
-
 _MOST_K = 10_000  # numbers of clusters that a range may name
-_WORDS = ("lifetime", "auto")  # what may stand for a number of clusters
 
 output_option = click.option(
     "-o",
@@ -30,7 +23,7 @@ output_option = click.option(
     default="-",
     show_default=True,
     metavar="FILE",
-    help=_OUTPUT,
+    help="File for the labels, by extension; - is CSV on stdout.",
 )
 report_option = click.option(
     "--report",
@@ -41,8 +34,15 @@ report_option = click.option(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout."
 )
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="No progress, no summary."
+)
 jobs_option = click.option(
-    "--n-jobs", type=int, metavar="J", help=_JOBS, show_default="one per core"
+    "--n-jobs",
+    type=int,
+    metavar="J",
+    show_default="one per core",
+    help="Threads; never changes the result.",
 )
 
 
@@ -66,27 +66,52 @@ def run_options(method: str) -> Callable[[Callable], Callable]:
     """Return a decorator: the options of a command that runs a method on a file."""
     option = click.option
     options: list[Callable] = [
-        option("-m", "--method", default=method, show_default=True, help=_METHOD,
-               metavar="NAME", shell_complete=_complete_method),
-        option("-p", "--param", type=_parameter, multiple=True, help=_PARAM,
-               metavar="NAME=VALUE", callback=_once),
+        option("-m", "--method", default=method, show_default=True, metavar="NAME",
+               shell_complete=_complete_method,
+               help="Consensus method; 'ensclust methods' lists them. best keeps the "
+               "best of some, package.module:Class is one of your own."),
+        option("-p", "--param", type=_parameter, multiple=True, metavar="NAME=VALUE",
+               callback=lambda _ctx, _param, given: once(given),
+               help="Parameter of the method, such as steps=10 or a list a,b; "
+               "repeatable."),
         seed_option,
         jobs_option,
         table_options,
         json_option,
-        option("-q", "--quiet", is_flag=True, help="No progress, no summary."),
+        quiet_option,
     ]  # fmt: skip
     return lambda command: _add(command, options)
+
+
+def engine_options(command: Callable) -> Callable:
+    """Add the options that say how the rows of a file are passed over."""
+    option = click.option
+    return _add(command, [
+        option("--engine", type=click.Choice(["memory", "blocks", "dask"]),
+               default="memory", show_default=True,
+               help="memory reads the file as a whole; blocks passes over it block by "
+               "block; dask does so with many workers. The last two take .npy, "
+               ".parquet, .h5ad, .zarr and directories of Parquet files, and write "
+               ".npy, .parquet and .zarr."),
+        option("--scheduler", metavar="ADDRESS",
+               help="For --engine dask: threads, processes, or the address of a "
+               "scheduler."),
+        option("--checkpoint", type=click.Path(), metavar="DIR",
+               help="Directory from which an interrupted run goes on: it keeps the "
+               "counts of labels that are read in blocks, and the merges of a tree."),
+    ])  # fmt: skip
 
 
 def table_options(command: Callable) -> Callable:
     """Add the options that say what to read in a file."""
     option = click.option
     return _add(command, [
-        option("--columns", type=names, metavar="A,B", help=_COLUMNS),
+        option("--columns", type=names, metavar="A,B",
+               help="Use these columns only; in an h5ad file: of obs, or X_pca and the "
+               "like."),
         option("--id-column", metavar="NAME", help="Column that names the objects."),
-        option("--header/--no-header", default=None, help=_HEADER,
-               show_default="found out"),
+        option("--header/--no-header", default=None, show_default="detected",
+               help="Whether the first line of a text file holds names."),
     ])  # fmt: skip
 
 
@@ -97,12 +122,10 @@ def _add(command: Callable, options: list[Callable]) -> Callable:
 
 
 def several_k(text: str) -> list[int | str]:
-    """Turn "2,3,5" into [2, 3, 5]; a word that stands for a number stays."""
-    ks: list[Any] = [text] if text in _WORDS else _integers(text)
+    """Turn "2,3,5" into [2, 3, 5]; a word that may stand for a number stays."""
+    ks: list[Any] = [text] if text.isidentifier() else _integers(text)
     if not ks:
-        words = " or ".join(_WORDS)
-        msg = f"{text!r} is not a positive integer, a list such as 2,3,5, {words}."
-        raise click.BadParameter(msg)
+        raise no_k(text, several=True)
     for k in ks:
         if ks.count(k) > 1:
             msg = f"{text!r} names {k} more than once; give each number once."
@@ -111,14 +134,27 @@ def several_k(text: str) -> list[int | str]:
 
 
 def one_k(text: str) -> int | str:
-    """Turn "3" into 3; a word that stands for a number stays."""
-    if text in _WORDS:
-        return text
-    ks = _integers(text)
-    if len(ks) == 1:
-        return ks[0]
-    msg = f"{text!r} is not a positive integer, {' or '.join(_WORDS)}."
-    raise click.BadParameter(msg)
+    """Turn "3" into 3; a word that may stand for a number stays."""
+    ks: list[Any] = [text] if text.isidentifier() else _integers(text)
+    if len(ks) != 1:
+        raise no_k(text, several=False)
+    return ks[0]
+
+
+def no_k(text: str, *, several: bool) -> click.BadParameter:
+    """Return the error for a text that is no number of clusters for any method."""
+    from ensclust._methods import METHODS
+
+    words = {word for method in METHODS.values() for word in method._k_words}
+    known = ["a positive integer", *["a list such as 2,3,5"] * several]
+    known += sorted(words, reverse=True)
+    hint = "'-k' / '--n-clusters'"
+    return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)
+
+
+def in_words(choices: Sequence[str]) -> str:
+    """Return "a, b or c"."""
+    return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
 
 
 def k_range(text: str) -> list[int]:
@@ -168,8 +204,8 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, _value(value)
 
 
-def _once(_ctx: click.Context, _param: click.Parameter, given: tuple) -> tuple:
-    """Return what -p was given, if it sets nothing twice."""
+def once(given: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """Return parameters and their values, if none is set twice."""
     names = [name for name, _ in given]
     for name in names:
         if names.count(name) > 1:
@@ -177,6 +213,14 @@ def _once(_ctx: click.Context, _param: click.Parameter, given: tuple) -> tuple:
             msg = f"{name} is set to {values}. Set it once."
             raise click.BadParameter(msg)
     return given
+
+
+def no_stdout(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
+    """Return the path of an output that is not stdout."""
+    if path == "-":
+        msg = "-o - is not possible here: the table goes to stdout. Name a file."
+        raise click.UsageError(msg)
+    return path
 
 
 def _value(text: str) -> int | float | bool | str | list:
@@ -193,6 +237,6 @@ def _value(text: str) -> int | float | bool | str | list:
 
 
 def _complete_method(_ctx: click.Context, _param: click.Parameter, start: str) -> list:
-    from ensclust._methods import METHODS  # noqa: PLC0415  heavy, needed here only
+    from ensclust._methods import METHODS
 
     return [name for name in METHODS if name.startswith(start)]

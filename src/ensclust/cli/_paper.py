@@ -13,8 +13,8 @@ import click
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from ensclust.paper.plan import Selection
-    from ensclust.paper.store import Store
+    from ensclust.paper._plan import Selection
+    from ensclust.paper._store import Store
 
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
@@ -72,17 +72,17 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     from ensclust._support.parallel import thread_count
     from ensclust._support.validation import check_choice
     from ensclust.datasets._load import data_directory
-    from ensclust.paper import protocol, report
-    from ensclust.paper.records import RESULTS
-    from ensclust.paper.store import Store
+    from ensclust.paper import _protocol, _report
+    from ensclust.paper._records import RESULTS
+    from ensclust.paper._store import Store
 
     for name in standardize:
-        check_choice(name, "--standardize", protocol.DATASETS)
+        check_choice(name, "--standardize", _protocol.DATASETS)
     chosen = EXPERIMENTS if not what or "all" in what else tuple(dict.fromkeys(what))
     rules = {"init": init, "standardized": standardize}
     if seed is not None:
         rules["seed"] = seed
-    store = Store(out, protocol.Protocol(**rules), data_home)
+    store = Store(out, _protocol.Protocol(**rules), data_home)
     selection = _selection(chosen, names, methods, runs, quick=quick)
     selection = replace(selection, is_swept=not true_k)
     data_directory(data_home)
@@ -91,7 +91,7 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
         msg = f"{out} holds no results. Leave out --report-only to make some."
         raise ValueError(msg)
     store.open()
-    failures = report.produce(
+    failures = _report.produce(
         store,
         selection,
         _command(chosen, selection, store),
@@ -108,13 +108,13 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
 def _command(chosen, selection: Selection, store: Store) -> str:
     """Return the command with all that decides its results."""
     from ensclust.datasets._load import data_directory
-    from ensclust.paper import protocol
+    from ensclust.paper import _protocol
 
-    rules, usual = store.protocol, protocol.Protocol()
+    rules, usual = store.protocol, _protocol.Protocol()
     words = ["all"] if chosen == EXPERIMENTS else list(chosen)
-    if selection.datasets != protocol.DATASETS:
+    if selection.datasets != _protocol.DATASETS:
         words += ["--datasets", ",".join(selection.datasets)]
-    if selection.methods != protocol.METHODS:
+    if selection.methods != _protocol.METHODS:
         words += ["--methods", ",".join(selection.methods)]
     words += ["--runs", str(selection.runs)]
     words += [] if selection.is_swept else ["--true-k"]
@@ -130,19 +130,19 @@ def _selection(chosen, names, methods, runs, *, quick: bool) -> Selection:
     """Return what to run, or say which name is unknown."""
     from ensclust._methods import METHODS
     from ensclust._support.validation import check_choices
-    from ensclust.paper import protocol
-    from ensclust.paper.plan import NEEDS, Selection
+    from ensclust.paper import _protocol
+    from ensclust.paper._plan import NEEDS, Selection
 
     if names is not None:
-        check_choices(names, "--datasets", protocol.DATASETS)
+        check_choices(names, "--datasets", _protocol.DATASETS)
     if methods is not None:
-        check_choices(methods, "--methods", protocol.METHODS)
-    usual = protocol.QUICK_DATASETS if quick else protocol.DATASETS
+        check_choices(methods, "--methods", _protocol.METHODS)
+    usual = _protocol.QUICK_DATASETS if quick else _protocol.DATASETS
     return Selection(
         needs=frozenset(need for name in chosen for need in NEEDS[name]),
         datasets=names or usual,
-        methods=tuple(m for m in methods or protocol.METHODS if m in METHODS),
-        runs=runs or (protocol.QUICK_RUNS if quick else protocol.RUNS),
+        methods=tuple(m for m in methods or _protocol.METHODS if m in METHODS),
+        runs=runs or (_protocol.QUICK_RUNS if quick else _protocol.RUNS),
     )
 
 

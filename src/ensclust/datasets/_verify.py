@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ensclust._support.digests import digest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,10 +41,10 @@ def content_checksum(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
     labels = np.asarray(y, dtype="<i8")
     # Adding 0.0 turns -0.0 into 0.0: equal numbers must give equal bytes.
     digests = sorted(
-        hashlib.sha256((row + 0.0).tobytes() + label.tobytes()).digest()
+        digest((row + 0.0).tobytes(), label.tobytes())
         for row, label in zip(features, labels, strict=True)
     )
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+    return digest(bytes.fromhex("".join(digests)))
 
 
 def verify(

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 if TYPE_CHECKING:
-    from ensclust._methods.base import BaseConsensus
+    from ensclust._quality.result import Result
 
 
-def lines(model: BaseConsensus | None, **given: Any) -> str:
+def lines(result: Result | None, **given: Any) -> str:
     """Return imports and calls; ``given`` are the arguments of the report.
 
     Data goes by the names that the arguments have. What cannot be written as Python,
@@ -25,14 +25,14 @@ def lines(model: BaseConsensus | None, **given: Any) -> str:
         for name, value in given.items()
         if value is not None
     )
-    if model is None:
+    if result is None:
         return (
             "from ensclust import write_report\n"
             f'write_report("report.html", runs, labels{more})'
         )
     source = _Source()
-    made = source.of(model, "model")
-    data = "runs" if model._is_precomputed() else "X"
+    made = source.of(result.estimator, "model")
+    data = "runs" if result.is_precomputed else "X"
     return "\n".join(
         [
             *sorted(source.imports),
@@ -43,14 +43,16 @@ def lines(model: BaseConsensus | None, **given: Any) -> str:
     )
 
 
-def seed(model: BaseConsensus) -> str:
+def seed(result: Result) -> str:
     """Return what is known of the seed, as a sentence."""
-    value = model.random_state
+    value = result.estimator.random_state
     if value is None:
         return "No seed was set, so another run may differ."
     if not isinstance(value, (int, np.integer)):
-        kind = type(value).__name__
-        return f"The seed was a {kind} object, so it cannot be repeated exactly."
+        return (
+            f"The seed was a {type(value).__name__} object, so it cannot be repeated "
+            "exactly."
+        )
     return f"Seed: {value}."
 
 
@@ -72,9 +74,8 @@ class _Source:
             if None in parts:
                 return None
             inside = ", ".join(map(str, parts))
-            if isinstance(value, list):
-                return f"[{inside}]"
-            return f"({inside}{',' * (len(parts) == 1)})"
+            comma = "," * (len(parts) == 1)
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{comma})"
         if isinstance(value, float) and not isfinite(value):
             return f'float("{value}")'
         if value is None or isinstance(value, (str, bool, int, float)):
@@ -99,10 +100,8 @@ class _Source:
             is_plain = type(value) is type(default) and not isinstance(
                 value, np.ndarray
             )
-            if value is default or (is_plain and value == default):
-                continue
-            source = self.of(value, name)
-            if source is not None:
+            is_default = value is default or (is_plain and value == default)
+            if not is_default and (source := self.of(value, name)) is not None:
                 arguments.append(f"{name}={source}")
         return f"{kind.__name__}({', '.join(arguments)})"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
@@ -15,20 +16,30 @@ from ensclust._ensemble.agreement import contingency, pairwise_nmi, table_ari, t
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
 from ensclust._quality.criteria import CRITERIA
-from ensclust._view.report import again, graph, matrix, scatter, tree
-from ensclust._view.report.arguments import check_features, check_rest, check_vector
-from ensclust._view.report.plain import rounded, shortened
+from ensclust._view.checks import check_given, check_vector
+from ensclust._view.cluster_graph import cluster_graph, weighted_clusterings
+from ensclust._view.consensus_blocks import consensus_blocks
+from ensclust._view.plain import counted, rounded, shortened
+from ensclust._view.report import again
+from ensclust._view.report.scatter import scatter
+from ensclust._view.tree_top import spread, tree_top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ensclust._methods.base import BaseConsensus
     from ensclust._quality.k_selection import KSelection
+    from ensclust._quality.result import Result
+    from ensclust._trees.dendrogram import Dendrogram
 
 _MOST = 500  # clusters, or classes, that a browser draws in good time
 _LISTED = 1000  # least certain objects in the table
 _COMPARED = 100  # base clusterings compared with one another
 _BASE_CLUSTERS = 6000  # in those, for a square of them is counted
+_CELLS = 240  # rows of the matrix, more only where there are more clusters
+_SQUARES = 400  # clusters in it, the largest
+_NUMBERS = 2**25  # in the histograms of its rows
+_NODES = 300  # base clusters in the graph, the largest
+_BRANCHES = 30, 200  # fewest and most of the tree; between them, twice the clusters
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
 
 
@@ -82,7 +93,7 @@ def collect(
     ensemble: Ensemble,
     labels: Any,
     *,
-    model: BaseConsensus | None = None,
+    result: Result | None = None,
     X: Any = None,
     truth: Any = None,
     ids: Sequence | None = None,
@@ -95,56 +106,46 @@ def collect(
 ) -> Facts:
     """Collect the facts; parameters are those of :func:`ensclust.write_report`.
 
-    ``model`` is the estimator that made the labels, if one did; ``cluster_names`` and
-    ``class_names`` name the sorted values of ``labels`` and ``truth``; ``call`` is what
-    does it again. Time N M + F M k for F distinct label rows, beyond that as
-    :func:`ensclust.write_report` says.
+    ``result`` is what the method that made the labels found, if one did;
+    ``cluster_names`` and ``class_names`` name the sorted values of ``labels`` and
+    ``truth``; ``call`` is what does it again. Time N M + F M k for F distinct label
+    rows, beyond that as :func:`ensclust.write_report` says.
     """
     n = ensemble.n_objects
+    n_all = n if result is None else result.n_objects
     codes, clusters = _coded(labels, "labels", n, cluster_names)
-    _check(ensemble, X=X, ids=ids, names=names, selection=selection, title=title)
+    check_given(ensemble, X=X, ids=ids, names=names, selection=selection, title=title)
     ids = None if ids is None else list(ids)
-    weights = None if model is None else model.weights_
+    weights = None if result is None else result.weights
     shown = None if names is None else [shortened(name) for name in names]
     certainty = Certainty.of(ensemble, codes, weights=weights, names=shown)
-    top = None if model is None else tree.top(model, codes)
+    tree, top = _tree(None if result is None else result.dendrogram, codes)
     classes = None if truth is None else _coded(truth, "truth", n, class_names)
-    if selection is None:
-        selection = getattr(model, "selection_", None)
+    if selection is None and result is not None:
+        selection = result.selection
     return Facts(
         title=title or "Consensus clustering",
-        summary=_summary(certainty, ensemble, model),
-        figures=_figures(certainty, ensemble),
+        summary=_summary(certainty, ensemble, result) + _sample(n, n_all),
+        figures=_figures(certainty, ensemble, n_all),
         clusters={
             "names": clusters,
             "sizes": certainty.sizes.tolist(),
             "consensus": rounded(certainty.cluster_consensus),
             "absent": int((codes < 0).sum()),
         },
-        matrix=matrix.blocks(ensemble, certainty),
-        scatter=_with_ids(scatter.scatter(ensemble, certainty, X, top), ids),
+        matrix=_matrix(ensemble, certainty),
+        scatter=_map(scatter(ensemble, certainty, X), ids, codes, top),
         agreement=_agreement(ensemble, certainty),
         objects=_least_certain(certainty, ids, classes),
-        tree=None if top is None else top.facts,
-        graph=None if model is None else graph.graph(model, certainty.names),
+        tree=tree,
+        graph=None if result is None else _graph(result, certainty.names),
         selection=None if selection is None else _selection(selection),
         truth=None if classes is None else _truth(codes, *classes),
-        parameters={} if model is None else _parameters(model),
+        parameters={} if result is None else _parameters(result),
         versions=_versions(),
         call=call,
-        seed="" if model is None else again.seed(model),
+        seed="" if result is None else again.seed(result),
     )
-
-
-def method_name(model: BaseConsensus) -> str:
-    """Return the name of a model's method, as the command line knows it."""
-    from ensclust._methods import METHODS  # noqa: PLC0415  the table imports base
-
-    for name, method in METHODS.items():
-        if type(model) is method:
-            return name
-    best = getattr(model, "best_method_", None)
-    return type(model).__name__ if best is None else f"best ({best})"
 
 
 def _coded(
@@ -168,35 +169,19 @@ def _coded(
     return coded.labels[:, 0].astype(np.int64), [shortened(name) for name in found]
 
 
-def _check(
-    ensemble: Ensemble, *, X: Any, ids: Any, names: Any, selection: Any, title: Any
-) -> None:
-    if X is not None:
-        check_features(X, ensemble.n_objects)
-    if ids is not None:
-        check_vector(ids, "ids", ensemble.n_objects, "id per object")
-    if names is not None:
-        each = "name per base clustering"
-        check_vector(names, "names", ensemble.n_clusterings, each)
-    check_rest(selection, title)
-
-
-def _summary(
-    certainty: Certainty, ensemble: Ensemble, model: BaseConsensus | None
-) -> str:
+def _summary(certainty: Certainty, ensemble: Ensemble, result: Result | None) -> str:
     counts = ensemble.cluster_counts
-    many = f"{counts.min():,}"
-    if counts.min() < counts.max():
-        many += f" to {counts.max():,}"
+    ends = sorted({int(counts.min()), int(counts.max())})
+    many = " to ".join(f"{n:,}" for n in ends)
     how = "judged by"
-    if model is not None:
-        how = f"found by {method_name(model)} ({model.info.title}) as the consensus of"
+    if result is not None:
+        how = f"found by {result.method} ({result.title}) as the consensus of"
     n_clustered = int(certainty.sizes.sum())
     part = f"{n_clustered:,} of " if n_clustered < ensemble.n_objects else ""
     first = (
-        f"{part}{_count(ensemble.n_objects, 'object')} in "
-        f"{_count(len(certainty.sizes), 'cluster')}, {how} "
-        f"{_count(ensemble.n_clusterings, 'base clustering')} of {many} clusters each."
+        f"{part}{counted(ensemble.n_objects, 'object')} in "
+        f"{counted(len(certainty.sizes), 'cluster')}, {how} "
+        f"{counted(ensemble.n_clusterings, 'base clustering')} of {many} clusters each."
     )
     known = certainty.item_consensus[np.isfinite(certainty.item_consensus)]
     if not len(known):
@@ -211,20 +196,23 @@ def _summary(
     share = f" ({100 * unsure / len(certainty.labels):.2g} %)" if unsure else ""
     return (
         f"{together}; "
-        f"{_count(unsure, 'object') if unsure else 'none'}{share} "
+        f"{counted(unsure, 'object') if unsure else 'none'}{share} "
         f"{'is' if unsure < 2 else 'are'} held at least as closely by another cluster."
     )
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
+def _sample(n_shown: int, n_all: int) -> str:
+    """Return a sentence where the objects shown are a sample of a stream's."""
+    said = f" A random sample of {n_shown:,} of {counted(n_all, 'object')} is shown."
+    return said if n_shown < n_all else ""
 
 
-def _figures(certainty: Certainty, ensemble: Ensemble) -> dict[str, str]:
+def _figures(certainty: Certainty, ensemble: Ensemble, n_all: int) -> dict[str, str]:
+    part = f"{ensemble.n_objects:,} of " if ensemble.n_objects < n_all else ""
     known = certainty.item_consensus[np.isfinite(certainty.item_consensus)]
     nmi = certainty.agreement.nmi[np.isfinite(certainty.agreement.nmi)]
     return {
-        "objects": f"{ensemble.n_objects:,}",
+        "objects": f"{part}{n_all:,}",
         "clusters": f"{len(certainty.sizes):,}",
         "base clusterings": f"{ensemble.n_clusterings:,}",
         "mean item consensus": f"{known.mean():.2f}" if len(known) else "–",
@@ -232,9 +220,90 @@ def _figures(certainty: Certainty, ensemble: Ensemble) -> dict[str, str]:
     }
 
 
-def _with_ids(facts: dict[str, Any], ids: Sequence | None) -> dict[str, Any]:
+def _matrix(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
+    """Return the consensus matrix in percent, the surest objects of a cluster first."""
+    shown = np.argsort(-certainty.sizes, kind="stable")[:_SQUARES]
+    blocks = consensus_blocks(
+        ensemble,
+        np.where(np.isin(certainty.labels, shown), certainty.labels, -1),
+        min(_CELLS, _NUMBERS // ensemble.n_base_clusters),
+        place=-np.nan_to_num(certainty.item_consensus),
+        weights=certainty.weights,
+        with_itself=False,
+    )
+    clusters, n_cells = np.unique(blocks.labels, return_counts=True)
+    percent = np.rint(100 * blocks.matrix).astype(np.uint8)
+    return {
+        "percent": b64encode(percent.tobytes()).decode(),
+        "clusters": clusters.tolist(),
+        "cells": n_cells.tolist(),
+        "sizes": np.bincount(blocks.rows[blocks.rows >= 0]).tolist(),
+    }
+
+
+def _tree(
+    dendrogram: Dendrogram | None, codes: np.ndarray
+) -> tuple[dict[str, Any], Dendrogram] | tuple[None, None]:
+    """Return the top of a tree as facts and as a tree, None if there is none.
+
+    Merge j joins two branches or merges into node L + j, for L branches.
+    """
+    if dendrogram is None:
+        return None, None
+    k = int(codes.max()) + 1
+    top = tree_top(dendrogram, int(np.clip(2 * k, *_BRANCHES)))
+    return {
+        "sizes": np.bincount(top.leaf_of_object).tolist(),
+        "heights": rounded(top.leaf_heights, 6),
+        "merges": top.merges.tolist(),
+        "merged": rounded(top.heights, 6),
+        "order": top.leaf_order().tolist(),
+        "k": k,
+        "leaves": dendrogram.n_leaves,
+    }, top
+
+
+def _map(
+    facts: dict[str, Any],
+    ids: Sequence | None,
+    codes: np.ndarray,
+    top: Dendrogram | None,
+) -> dict[str, Any]:
+    """Add ids and branches of the tree to the objects on the map."""
     rows = facts["rows"]
-    return {**facts, "ids": None if ids is None else [shortened(ids[i]) for i in rows]}
+    group = None if top is None else spread(top.leaf_of_object, codes >= 0)
+    return {
+        **facts,
+        "group": None if group is None else group[rows].tolist(),
+        "ids": None if ids is None else [shortened(ids[i]) for i in rows],
+    }
+
+
+def _graph(result: Result, names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the base clusters with their meta-clusters, None if there are none."""
+    similarity, meta = result.cluster_similarity, result.meta_labels
+    if similarity is None or meta is None:
+        return None
+    ensemble = weighted_clusterings(result)
+    nodes, places, edges = cluster_graph(similarity, ensemble.sizes, meta, _NODES)
+    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    x, y = (places / (np.abs(places).max() or 1.0)).T
+    clustering = np.searchsorted(ensemble.offsets, nodes, side="right") - 1
+    if result.weights is not None:
+        names = [name for name, w in zip(names, result.weights, strict=True) if w > 0]
+    return {
+        "n": int((ensemble.sizes > 0).sum()),
+        "x": rounded(x, 3),
+        "y": rounded(y, 3),
+        "size": ensemble.sizes[nodes].tolist(),
+        "meta": meta[nodes].tolist(),
+        "clustering": [shortened(names[m]) for m in clustering],
+        "cluster": [
+            shortened(ensemble.categories[m][j - ensemble.offsets[m]])
+            for m, j in zip(clustering, nodes, strict=True)
+        ],
+        "edges": edges.tolist(),
+    }
 
 
 def _agreement(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
@@ -314,16 +383,12 @@ def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str
     }
 
 
-def _parameters(model: BaseConsensus) -> dict[str, str]:
+def _parameters(result: Result) -> dict[str, str]:
+    # Where an object lies in memory differs from run to run.
     return {
-        name: shortened(_without_address(repr(value)))
-        for name, value in model.get_params(deep=False).items()
+        name: shortened(re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value)))
+        for name, value in result.estimator.get_params(deep=False).items()
     }
-
-
-def _without_address(text: str) -> str:
-    """Leave out where an object lies in memory, which differs from run to run."""
-    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def _versions() -> dict[str, str]:

@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING, Any
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import check_writable, replacing
+from ensclust._view.checks import check_path
+from ensclust._view.palette import NEUTRAL, PALETTE
 from ensclust._view.report import again
-from ensclust._view.report.arguments import check_path
 from ensclust._view.report.facts import Facts, collect
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from ensclust._methods.base import BaseConsensus
     from ensclust._quality.k_selection import KSelection
+    from ensclust._quality.result import Result
 
 _ASSETS = files("ensclust._view.report") / "assets"
 _SCRIPTS = ("theme.js", "charts.js", "structure.js", "table.js", "main.js")
@@ -47,6 +48,7 @@ _SECTIONS = (
     "selection",
     "truth",
 )
+_COLOURS = {"palette": PALETTE, "neutral": NEUTRAL}
 _CELLS = 400  # of a contingency table that is also shown as text
 
 
@@ -105,22 +107,30 @@ def write_report(
     ...     write_report(Path(folder, "report.html"), runs, [0, 0, 1, 1, 1])
     """
     check_report(path)
-    given = {"X": X, "truth": truth, "ids": ids, "names": names}
-    given |= {"selection": selection, "title": title}
+    given = {
+        "X": X,
+        "truth": truth,
+        "ids": ids,
+        "names": names,
+        "selection": selection,
+        "title": title,
+    }
     call = again.lines(None, **given)
     if names is None and not isinstance(runs, Ensemble):
         given["names"] = getattr(runs, "columns", None)
     write_page(path, collect(Ensemble(runs), labels, call=call, **given))
 
 
-def report_model(path: str | os.PathLike, model: BaseConsensus, **given: Any) -> None:
-    """Write the page of a fitted estimator; see :meth:`BaseConsensus.report`."""
+def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
+    """Write the page of what a method found; see :meth:`BaseConsensus.report`."""
     check_report(path)
-    call = again.lines(model, **given)
-    if model._is_precomputed() and given["names"] is None:
-        given["names"] = getattr(model, "feature_names_in_", None)
-    facts = collect(model.ensemble_, model.labels_, model=model, call=call, **given)
-    write_page(path, facts)
+    call = again.lines(result, **given)
+    if given.get("names") is None:
+        given["names"] = result.names
+    write_page(
+        path,
+        collect(result.ensemble, result.labels, result=result, call=call, **given),
+    )
 
 
 def check_report(path: str | os.PathLike) -> None:
@@ -152,7 +162,7 @@ def render(facts: Facts) -> str:
         policy=f"'{_digest(script)}' '{digest}'",
         style=_asset("page.css"),
         sections="\n".join(sections),
-        data=_json({name: values[name] for name in shown}),
+        data=_json({**_COLOURS, **{name: values[name] for name in shown}}),
         library=library,
         script=script,
     )
@@ -161,8 +171,7 @@ def render(facts: Facts) -> str:
 @cache
 def _library() -> tuple[str, str]:
     """Return Plotly's script, packed as text, and the digest of its source."""
-    offline = import_optional("plotly.offline", "a report", "report")
-    source = offline.get_plotlyjs()
+    source = import_optional("plotly.offline", "a report", "report").get_plotlyjs()
     packed = b64encode(gzip.compress(source.encode(), mtime=0)).decode()
     return packed, _digest(source)
 
@@ -180,8 +189,7 @@ def _json(values: Any) -> str:
     text = json.dumps(
         values, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    text = text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
     # Half of a surrogate pair, from a broken file, is no character of UTF-8.
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -211,8 +219,8 @@ def _texts(facts: Facts) -> dict[str, str]:
         "matrix_width": "" if facts.tree or facts.graph else "wide",  # it stands alone
         "cluster_table": _cluster_table(facts),
         "truth_table": _truth_table(facts),
-        "parameters": _pairs(facts.parameters),
-        "versions": _pairs(facts.versions),
+        "parameters": _rows(facts.parameters.items()),
+        "versions": _rows(facts.versions.items()),
     }
 
 
@@ -224,19 +232,21 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _pairs(pairs: dict[str, str]) -> str:
+def _rows(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of a table; the first cell of each names it."""
     return "".join(
-        f"<tr><th scope=row>{_escaped(name)}</th><td>{_escaped(value)}</td></tr>"
-        for name, value in pairs.items()
+        f"<tr><th scope=row>{_escaped(name)}</th>"
+        + "".join(f"<td>{_escaped(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
     )
 
 
 def _cluster_table(facts: Facts) -> str:
     clusters = facts.clusters
     columns = (clusters["names"], clusters["sizes"], clusters["consensus"])
-    return "".join(
-        f"<tr><th scope=row>{_escaped(name)}</th><td>{size:,}</td>"
-        f"<td>{_number(consensus)}</td></tr>"
+    return _rows(
+        (name, f"{size:,}", _number(consensus))
         for name, size, consensus in zip(*columns, strict=True)
     )
 
@@ -247,12 +257,8 @@ def _truth_table(facts: Facts) -> str:
     if truth is None or len(truth["table"]) * len(truth["classes"]) > _CELLS:
         return ""
     head = "".join(f"<th scope=col>{_escaped(name)}</th>" for name in truth["classes"])
-    rows = "".join(
-        f"<tr><th scope=row>{_escaped(name)}</th>"
-        + "".join(f"<td>{count:,}</td>" for count in row)
-        + "</tr>"
-        for name, row in zip(facts.clusters["names"], truth["table"], strict=True)
-    )
+    named = zip(facts.clusters["names"], truth["table"], strict=True)
+    rows = _rows((name, *(f"{count:,}" for count in row)) for name, row in named)
     return (
         f"<thead><tr><th scope=col>cluster</th>{head}</tr></thead><tbody>{rows}</tbody>"
     )

@@ -9,12 +9,11 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
-from ensclust._view.report.plain import percent, rounded
+from ensclust._view.plain import percent, rounded
 
 if TYPE_CHECKING:
     from ensclust._ensemble.ensemble import Ensemble
     from ensclust._quality.certainty import Certainty
-    from ensclust._view.report.tree import Top
 
 _SHOWN = 5000  # objects on the map
 _FEWEST = 10  # of a cluster, where it has so many
@@ -22,9 +21,7 @@ _AXES = 3
 _SPREAD = 0.008  # of the range, so that equal label rows do not hide each other
 
 
-def scatter(
-    ensemble: Ensemble, certainty: Certainty, X: Any, top: Top | None
-) -> dict[str, Any]:
+def scatter(ensemble: Ensemble, certainty: Certainty, X: Any) -> dict[str, Any]:
     """Return coordinates of the objects, or of 5,000 drawn from all clusters.
 
     With features these are principal components of the rows shown. Without, those of
@@ -35,7 +32,8 @@ def scatter(
     rows = _sample(certainty.labels)
     if X is None:
         components, share = _components(_one_hot(ensemble, rows))
-        components += _SPREAD * np.ptp(components, axis=0).max() * _noise(len(rows))
+        noise = np.random.default_rng(0).standard_normal(components.shape)
+        components += _SPREAD * np.ptp(components, axis=0).max() * noise
     else:
         components, share = _components(_taken(X, rows))
     scale = np.abs(components).max(initial=0) or 1.0
@@ -49,7 +47,6 @@ def scatter(
         "own": percent(certainty.item_consensus[rows]),
         "other": percent(certainty.next_consensus[rows]),
         "next": certainty.next_cluster[rows].tolist(),
-        "group": None if top is None else top.group[rows].tolist(),
     }
 
 
@@ -59,18 +56,13 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     if len(clustered) <= _SHOWN:
         return clustered
     shuffled = np.random.default_rng(0).permutation(clustered)
-    by_cluster = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    ordered = labels[by_cluster]
-    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    by_cluster = np.argsort(labels[shuffled], kind="stable")
+    ordered = labels[shuffled[by_cluster]]
+    rank = np.empty(len(shuffled), np.int64)
+    rank[by_cluster] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
     # A few of each cluster come first, then the rest as it was shuffled.
-    place = np.empty(len(labels), np.int64)
-    place[shuffled] = np.arange(len(shuffled))
-    chosen = np.lexsort((place[by_cluster], rank >= _FEWEST))[:_SHOWN]
-    return np.sort(by_cluster[chosen])
-
-
-def _noise(n: int) -> np.ndarray:
-    return np.random.default_rng(0).standard_normal((n, _AXES))
+    chosen = np.argsort(rank >= _FEWEST, kind="stable")[:_SHOWN]
+    return np.sort(shuffled[chosen])
 
 
 def _taken(X: Any, rows: np.ndarray) -> Any:
@@ -108,10 +100,8 @@ def _components(values: Any) -> tuple[np.ndarray, np.ndarray]:
     components, share = np.zeros((values.shape[0], _AXES)), np.zeros(_AXES)
     if values.shape[0] < 2:
         return components, share
-    solver = "full" if is_small else "arpack"
-    pca = PCA(n_axes, svd_solver=solver, random_state=0)
+    pca = PCA(n_axes, svd_solver="full" if is_small else "arpack", random_state=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = pca.fit_transform(values)
-    components[:, :n_axes] = found
+        components[:, :n_axes] = pca.fit_transform(values)
     share[:n_axes] = np.nan_to_num(pca.explained_variance_ratio_)
     return components, share

@@ -4,9 +4,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 
-// Six hues of Okabe and Ito, which colour-blind readers tell apart; after them come
-// other symbols, so that no two of the first 36 clusters look alike.
-const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
+// Colour-blind readers tell the first ten hues apart; after them come other symbols, so
+// that no two of the first 60 clusters look alike.
+const HUES = data.palette;
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star"];
 const OUTLINES = {
   circle: "M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12z",
@@ -16,10 +16,9 @@ const OUTLINES = {
   cross: "M6 1h4v5h5v4h-5v5h-4v-5h-5v-4h5z",
   star: "M8 1l2 5h5l-4 3.3l1.5 5.2l-4.5-3l-4.5 3l1.5-5.2l-4-3.3h5z",
 };
-const NONE = "#8a94a0";
-const hue = (i) => (i < 0 ? NONE : HUES[i % HUES.length]);
+const hue = (i) => (i < 0 ? data.neutral : HUES[i % HUES.length]);
 const symbol = (i) =>
-  i < 0 ? "circle" : SYMBOLS[Math.floor(i / HUES.length) % SYMBOLS.length];
+  i < 0 ? "circle" : SYMBOLS[Math.floor(i / 10) % SYMBOLS.length];
 const clusterName = (i) => (i < 0 ? "none" : data.clusters.names[i]);
 
 const isTouched = matchMedia("(pointer: coarse)").matches;

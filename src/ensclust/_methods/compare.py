@@ -1,0 +1,128 @@
+"""compare(): several methods on the same base clusterings, side by side."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._methods.consensus import consensus
+from ensclust._methods.table import METHODS, name_of
+from ensclust._quality.comparison import Comparison
+from ensclust._support.progress import tell
+from ensclust._support.validation import (
+    check_choices,
+    check_n_clusters,
+    check_random_state,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SMALL = 200  # objects to compile kernels on, so that no time contains it
+
+
+def compare(
+    labels: Any,
+    n_clusters: int,
+    methods: Sequence | None = None,
+    *,
+    random_state=None,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Run several consensus methods and see how far they agree.
+
+    Parameters
+    ----------
+    labels : Ensemble, array-like, DataFrame or path
+        The base clusterings, as in :func:`ensclust.consensus`.
+    n_clusters : int
+        Number of consensus clusters.
+    methods : sequence of str, classes or estimators, optional
+        Methods, as in :func:`ensclust.consensus`; by default all whose requirements are
+        installed.
+    random_state : int, RandomState instance or None
+        Decides the results; each method gets the same seed.
+    n_jobs : int or None
+        Threads; None is one per core.
+
+    Returns
+    -------
+    Comparison
+        Time is that of the methods and of counting the overlaps of all clusterings,
+        N M^2 / 2; memory 4 N M bytes more than the largest of the methods takes.
+
+    Examples
+    --------
+    >>> import ensclust
+    >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    >>> found = ensclust.compare(labels, 2, ["eac", "ecpcs-mc"], random_state=0)
+    >>> found.agreement
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    ensemble = Ensemble(labels)
+    check_n_clusters(n_clusters, ensemble.n_objects)
+    named = _named(methods)
+    if not isinstance(random_state, Integral):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    settings: dict[str, Any] = {"random_state": int(random_state), "n_jobs": n_jobs}
+    small = ensemble.take(np.flatnonzero(~ensemble.absent())[:_SMALL])
+    results: dict[str, np.ndarray] = {}
+    seconds: dict[str, float] = {}
+    for name, method in named.items():
+        try:
+            _compile(small, method, settings)
+        except ImportError as error:
+            if methods is not None:
+                raise
+            warn(f"{name} is left out: {error}")
+            continue
+        start = time.perf_counter()
+        results[name] = consensus(ensemble, n_clusters, method, **settings)
+        seconds[name] = time.perf_counter() - start
+        tell(len(results), len(named))
+    vectors = [*ensemble.labels.T, *results.values()]
+    together = Ensemble.from_clusterings(vectors)
+    overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
+    m = ensemble.n_clusterings
+    anmi = overlap[m:, :m].mean(axis=1)
+    order = np.argsort(-anmi, kind="stable")
+    found = [list(results)[i] for i in order]
+    return Comparison(
+        tuple(found),
+        np.column_stack([results[name] for name in found]),
+        anmi[order],
+        overlap[m:, m:][np.ix_(order, order)],
+        np.array([seconds[name] for name in found]),
+    )
+
+
+def _named(methods: Sequence | None) -> dict[str, Any]:
+    """Return methods by the names that a table shows; equal names are numbered."""
+    if methods is None:
+        return {name: name for name in METHODS}
+    is_list = hasattr(methods, "__iter__") and not isinstance(methods, str)
+    if not is_list or all(isinstance(m, str) and ":" not in m for m in methods):
+        chosen = check_choices(methods, "methods", tuple(METHODS))
+        return {name: name for name in chosen}
+    named: dict[str, Any] = {}
+    for method in methods:
+        name = name_of(method)
+        n_alike = sum(known.split(" ")[0] == name for known in named)
+        named[f"{name} {n_alike + 1}" if n_alike else name] = method
+    return named
+
+
+def _compile(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
+    """Run a method on a few objects, so that its kernels are compiled and loaded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if len(small) > 1:
+            consensus(small, 2, method, **settings)

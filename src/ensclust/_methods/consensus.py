@@ -1,0 +1,81 @@
+"""consensus(): labels in, labels out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ensclust._methods import driver
+from ensclust._methods.table import has_parameter, make
+from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.validation import check_noise
+
+
+def consensus(
+    labels: Any,
+    n_clusters: Any,
+    method: Any = "ecpcs-mc",
+    *,
+    noise: str = "missing",
+    random_state=None,
+    checkpoint: Any = None,
+    **params,
+) -> Any:
+    """Combine many clusterings of the same objects into one.
+
+    Parameters
+    ----------
+    labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
+        The base clusterings, (n_objects, n_clusterings), one column each; negative or
+        NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
+        A Dask array, or :class:`ensclust.Blocks`, is never in memory as a whole.
+    n_clusters : int, "auto" or list of them
+        Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
+        suggests. For a list, all are cut from one preparation.
+    method : str, class or estimator, default="ecpcs-mc"
+        One of :func:`ensclust.methods`, or "best": several methods, of which the one
+        that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
+        Or a method of your own: "package.module:Class", a class that derives from
+        :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used.
+    noise : "missing" or "own-cluster", default="missing"
+        With "own-cluster" negative labels, the noise of a clustering, are one more
+        cluster of it; NaN and None stay missing.
+    random_state : int, RandomState instance or None
+        Decides random choices, such as ties in a vote.
+    checkpoint : path or None
+        Directory from which an interrupted run goes on: it keeps the counts of a
+        stream, and the merges of a tree (see :class:`ensclust.ECPCSHC`).
+    **params
+        Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
+        the base clusterings.
+
+    Returns
+    -------
+    ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
+        Cluster numbers 0, 1, ... by first appearance. For a Dask array a lazy Dask
+        array, for Blocks a :class:`ensclust.LabelStream`.
+
+    Examples
+    --------
+    >>> import ensclust
+    >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    >>> ensclust.consensus(labels, 2, random_state=0)
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+    several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
+    ks = list(n_clusters) if several else [n_clusters]
+    if not ks:
+        msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
+        raise ValueError(msg)
+    check_noise(noise)
+    own = {"base": "precomputed", "noise": noise, "random_state": random_state}
+    is_kept = checkpoint is not None and has_parameter(method, "checkpoint")
+    if is_kept or (checkpoint is not None and not is_stream(labels)):
+        params["checkpoint"] = checkpoint
+    model = make(method, own, **params)
+    model._validate_params()
+    counts = driver.count(model, labels, ks, checkpoint)
+    solved = driver.solve(model, counts, ks, model._seeds()[1])
+    found = solved.labels([f"k{k}" for k in ks] if several else None)
+    return found.to_dask() if is_dask_array(labels) else found

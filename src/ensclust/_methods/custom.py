@@ -1,0 +1,143 @@
+"""CustomConsensus: a similarity of base clusters and a solver, chosen by parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ensclust import similarity
+from ensclust._cuts.partition import RowCut, TransferCut
+from ensclust._methods.base import MetaClustering
+from ensclust._methods.mcla import metis_partitioner
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust._support.validation import check_square
+from ensclust._trees.coassociation import CoAssociation
+from ensclust._trees.dendrogram import Tree
+from ensclust._trees.known_rows import sum_table
+from ensclust._trees.linkage import link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ensclust._ensemble.flow import Counts
+
+SIMILARITIES: dict[str, Callable] = {
+    "identity": lambda counts: np.eye(counts.n_base_clusters),
+    "jaccard": similarity.jaccard,
+    "propagated": lambda counts: similarity.propagate(similarity.jaccard(counts)),
+    "connected-triples": lambda counts: similarity.connected_triples(
+        similarity.jaccard(counts), counts.cluster_counts
+    ),
+}
+SOLVERS = ("tree", "ncut", "metis", "transfer-cut")
+
+
+class CustomConsensus(MetaClustering):
+    """Try a similarity of base clusters with any solver, in one line.
+
+    Choose it for research: every method here is a similarity and a solver, and this
+    class takes both by parameter. For a method with parameters of its own, write a
+    class; see the page "Write a method".
+
+    Parameters
+    ----------
+    $n_clusters
+    $n_clusterings
+    $base_k
+    similarity : str, callable or array-like of shape (Nc, Nc), default="propagated"
+        Symmetric, non-negative similarity of the base clusters: "identity", "jaccard",
+        "propagated" or "connected-triples"; a function of the Counts of the label rows
+        (an :class:`ensclust.Ensemble`, or the counts of a stream) that returns such a
+        matrix; or the matrix itself, for precomputed labels.
+    solver : {"tree", "ncut", "metis", "transfer-cut"}, default="tree"
+        "tree" links the objects by the mean similarity of their clusters. "ncut" and
+        "metis" part the base clusters, and objects vote. "transfer-cut" cuts the
+        bipartite graph of distinct label rows and base clusters, in which the edge of a
+        row sums the similarities of its clusters.
+    $weights
+    $base
+    $noise
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $labels_
+    $ensemble_
+    $weights_
+    $n_clusters_
+    $n_features_in_
+    cluster_similarity_ : ndarray of shape (Nc, Nc)
+        The similarity that was used.
+    dendrogram_ : Dendrogram
+        The tree of ``solver="tree"``.
+    meta_labels_ : ndarray of shape (Nc,)
+        Consensus cluster of each base cluster, where objects vote.
+
+    Notes
+    -----
+    Time and memory are those of the similarity and of the solver: F^2 M for the tree of
+    F distinct label rows, Nc^3 for the normalised cut, F Nc^2 for the transfer cut.
+    ``weights`` count in the mean of a tree and in the cut and vote of base clusters; a
+    transfer cut ignores them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ensclust
+    >>> def overlap(counts):
+    ...     shared = counts.intersections()
+    ...     return shared / np.minimum.outer(counts.sizes, counts.sizes)
+    >>> runs = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    >>> method = ensclust.CustomConsensus(similarity=overlap, solver="ncut")
+    >>> ensclust.consensus(runs, 2, method, random_state=0)
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+
+    info = MethodInfo(
+        "A similarity and a solver of your own",
+        doi="",
+        level="either",
+        time="that of both",
+        memory="that of both",
+    )
+    _pair_bytes = 4 * 8
+
+    similarity: Any = parameter(
+        StrOptions(set(SIMILARITIES)), callable, "array-like", default="propagated"
+    )
+    solver: str = parameter(StrOptions(set(SOLVERS)), default="tree")
+
+    def _solve(self, counts, *, weights, seed):
+        if self.solver in ("ncut", "metis"):
+            return super()._solve(counts, weights=weights, seed=seed)
+        S = self._similarity(counts, weights)
+        fitted = {"cluster_similarity_": S}
+        if self.solver == "transfer-cut":
+            edges = sum_table(counts.fragments().labels, counts.offsets, S)
+            return RowCut(TransferCut(edges), seed, fitted)
+        coassociation = CoAssociation(counts, S, weights=weights)
+        dendrogram = link(coassociation, n_jobs=self.n_jobs)
+        return Tree(coassociation, dendrogram, fitted | {"dendrogram_": dendrogram})
+
+    def _similarity(self, counts: Counts, weights) -> np.ndarray:
+        given = self.similarity
+        if isinstance(given, str):
+            given = SIMILARITIES[given]
+        S = check_square(given(counts) if callable(given) else given, "similarity")
+        if len(S) != counts.n_base_clusters:
+            msg = (
+                f"similarity has shape {S.shape}; these label rows have "
+                f"{counts.n_base_clusters} base clusters. Give one row and column per "
+                "base cluster."
+            )
+            raise ValueError(msg)
+        return S
+
+    def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
+        if self.solver == "metis":
+            return metis_partitioner(similarity, counts, weights, seed)
+        return super()._partitioner(similarity, counts, weights, seed)

@@ -1,0 +1,236 @@
+"""The one way from label rows to labels: count, solve, cut, number, label.
+
+Arrays are one block, Blocks and Dask arrays many; a method sees Counts of either.
+fit, predict, consensus(), streams and the command line are doors to these steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ensclust._cuts.voting import Vote
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._stream.blocks import as_blocks
+from ensclust._stream.counting import Encoding, checkpoint_of, tally
+from ensclust._support import memory
+from ensclust._support.encoding import NOWHERE, first_places, look_up, ranks
+from ensclust._support.kinds import is_stream
+from ensclust._support.validation import warn
+from ensclust._trees.coassociation import DEFAULT_MEMORY
+
+if TYPE_CHECKING:
+    from ensclust._ensemble.flow import Assignment, Counts, Cut
+    from ensclust._methods.base import BaseConsensus
+
+
+class Found(NamedTuple):
+    """What came of one number of clusters.
+
+    Attributes
+    ----------
+    assignment : Assignment
+        How label rows get their labels, numbered by first appearance.
+    n_clusters : int
+        The number of clusters.
+    fitted : dict of str to object
+        Fitted attributes.
+    labels : ndarray of shape (N,) or None
+        The labels of all objects, -1 for none; None for a stream.
+    """
+
+    assignment: Assignment
+    n_clusters: int
+    fitted: dict[str, Any]
+    labels: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What came of all numbers of clusters.
+
+    Attributes
+    ----------
+    counts : Counts
+        The label rows: an Ensemble, or the counts of a stream.
+    weights : ndarray of shape (M,) or None
+        Weights of the base clusterings.
+    cuts : list of Found
+        One for each number of clusters.
+    """
+
+    counts: Any
+    weights: np.ndarray | None
+    cuts: list[Found]
+
+    def labels(self, names: list[str] | None = None) -> Any:
+        """Return the labels: a column for each name, or without names the first only.
+
+        An array, or for a stream what makes it, block by block.
+        """
+        cuts = self.cuts if names else self.cuts[:1]
+        if not self.counts.in_memory:
+            assignments = [found.assignment for found in cuts]
+            n_clusters = [found.n_clusters for found in cuts]
+            return self.counts.label_stream(assignments, n_clusters, names)
+        columns = [found.labels for found in cuts]
+        return np.column_stack(columns) if names else columns[0]
+
+
+def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -> Any:
+    """Return the Counts of label rows: an Ensemble, or the tally of a stream.
+
+    ``labels`` is what :func:`ensclust.consensus` takes. What a stream cannot do for
+    these numbers of clusters is refused before it is read.
+    """
+    if not is_stream(labels):
+        return Ensemble(labels, noise=model.noise)
+    model._check_stream(ks)
+    blocks = as_blocks(labels)
+    kept = None
+    if checkpoint is not None:
+        kept = checkpoint_of(blocks, checkpoint)
+    budget = getattr(model, "max_memory", DEFAULT_MEMORY)
+    encoding = Encoding(model.noise, blocks.holds_cells)
+    return tally(blocks, encoding, checkpoint=kept, budget=budget)
+
+
+def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
+    """Solve what was counted, cut it for each k, and number clusters as they appear.
+
+    ``seed`` decides the method's random choices. The model is not changed.
+    """
+    size = whole.n_objects, whole.n_clusterings if whole.in_memory else 0
+    ks = [model._check_k(k, *size) for k in ks]
+    weights = model._find_weights(whole)
+    used = None if weights is None or weights.all() else weights > 0
+    chosen = whole if used is None else whole.select(used)
+    if chosen.n_absent:
+        warn(
+            f"{chosen.n_absent} of {whole.n_objects} objects are in no base "
+            "clustering; their consensus label is -1."
+        )
+    if chosen.n_absent == whole.n_objects:
+        nobody = _nobody(chosen, seed, used)
+        return Solved(whole, weights, [nobody] * len(ks))
+    counts = chosen.present()
+    require_memory(model, counts)
+    own = None if weights is None else weights[weights > 0]
+    solution = model._solve(counts, weights=own, seed=seed)
+    cuts = []
+    for k in ks:
+        n_clusters: Any = k
+        fitted: dict[str, Any] = {}
+        if isinstance(k, str):
+            n_clusters, fitted = model._number_of(k, counts, solution, seed)
+        wanted = min(n_clusters, counts.n_objects)
+        found = numbered(solution.cut(wanted, counts), counts, model.n_jobs)
+        if found.n_clusters < wanted:
+            warn(
+                f"{type(model).__name__} formed {found.n_clusters} of "
+                f"n_clusters={wanted} clusters: no more came out of these base "
+                "clusterings."
+            )
+        assignment: Any = found.assignment
+        if used is not None:
+            assignment = Selected(assignment, used)
+        cuts.append(
+            found._replace(
+                assignment=assignment,
+                fitted=found.fitted | fitted,
+                labels=_of_all(found.labels, chosen, counts),
+            )
+        )
+    return Solved(whole, weights, cuts)
+
+
+def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:
+    """Give the clusters of a cut numbers, in the order of their first objects."""
+    labels: Any = cut.labels
+    assignment = cut.assignment
+    if labels is None and counts.in_memory:
+        labels = assignment.label(counts, n_jobs=n_jobs)
+    first = cut.first
+    if first is None and labels is not None:
+        first = counts.first_objects(labels, cut.n_labels)
+    elif first is None:
+        work = partial(_firsts, assignment=assignment, n_labels=cut.n_labels)
+        first = counts.fold(work, np.minimum, until=_all_found)
+    rank, n_clusters = ranks(first)
+    if not np.array_equal(rank, np.arange(len(rank))):
+        assignment = assignment.renumbered(rank)
+        if labels is not None and counts.in_memory:
+            labels = look_up(rank, labels, labels)
+    if counts.in_memory:
+        labels = labels.astype(np.int32, copy=False)
+    return Found(assignment, n_clusters, cut.fitted | assignment.fitted, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """An Assignment by some of the clusterings: those that have a weight."""
+
+    assignment: Assignment
+    clusterings: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the assignment."""
+        return self.assignment.nbytes
+
+    @property
+    def fitted(self) -> dict[str, Any]:
+        """Those of the assignment."""
+        return self.assignment.fitted
+
+    def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the cluster of each row."""
+        return self.assignment.label(rows.select(self.clusterings), n_jobs=n_jobs)
+
+    def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the share of each cluster in each row."""
+        chosen = rows.select(self.clusterings)
+        return self.assignment.memberships(chosen, n_jobs=n_jobs)
+
+    def renumbered(self, rank: np.ndarray) -> Selected:
+        """Return the same with other numbers of clusters."""
+        return replace(self, assignment=self.assignment.renumbered(rank))
+
+
+def require_memory(model: BaseConsensus, counts: Counts) -> None:
+    """Refuse now what would end for want of memory later."""
+    memory.require(
+        model._needed_memory(counts),
+        f"{type(model).__name__} with {counts.n_base_clusters:,} base clusters",
+        "Use fewer or coarser base clusterings, or KCC, ECC or SEC, which need least.",
+    )
+
+
+def _nobody(counts: Any, seed: int, used: np.ndarray | None) -> Found:
+    """Return the cut of objects of which none is in any clustering."""
+    assignment: Any = Vote(np.full(counts.n_base_clusters, -1), seed)
+    if used is not None:
+        assignment = Selected(assignment, used)
+    labels = np.full(counts.n_objects, -1, np.int32) if counts.in_memory else None
+    return Found(assignment, 0, {}, labels)
+
+
+def _of_all(labels: np.ndarray | None, chosen: Any, counts: Any) -> np.ndarray | None:
+    """Return the labels of all objects, -1 for those that no clustering contains."""
+    if not chosen.in_memory or counts.n_objects == chosen.n_objects:
+        return labels if chosen.in_memory else None
+    assert labels is not None
+    return np.where(counts.places < 0, np.int32(-1), labels[counts.places])
+
+
+def _firsts(rows: Ensemble, start: int, *, assignment, n_labels: int) -> np.ndarray:
+    first = first_places(assignment.label(rows), n_labels)
+    first[first < NOWHERE] += start
+    return first
+
+
+def _all_found(first: np.ndarray) -> bool:
+    return bool((first < NOWHERE).all())

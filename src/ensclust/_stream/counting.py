@@ -1,0 +1,550 @@
+"""Counting a stream: what passes over blocks of label rows add up to.
+
+Everything that is summed is an integer, so neither the size of blocks nor the order in
+which they come can change a bit of what follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._ensemble.ensemble import Ensemble, Fragments
+from ensclust._ensemble.flow import TooManyRowsError
+from ensclust._files.cells import meaning, no_label, present_texts
+from ensclust._files.checkpoint import Checkpoint
+from ensclust._stream.engines import fold
+from ensclust._stream.label_stream import LabelStream
+from ensclust._support.encoding import NOWHERE
+from ensclust._support.validation import gibibytes, mixed_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ensclust._ensemble.flow import Assignment
+    from ensclust._stream.blocks import Blocks
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the label values of a stream become cluster numbers.
+
+    Attributes
+    ----------
+    noise : str
+        What negative labels mean, as in :class:`Ensemble`.
+    holds_cells : bool
+        Whether texts are cells of a file.
+    are_numbers : tuple of bool
+        The columns of texts that turned out to hold whole numbers only.
+    categories : tuple of ndarray
+        The label values of each clustering, sorted; empty until all are known.
+    used : tuple of int or None
+        The columns to use; None is all.
+    """
+
+    noise: str = "missing"
+    holds_cells: bool = False
+    are_numbers: tuple[bool, ...] = ()
+    categories: tuple[np.ndarray, ...] = ()
+    used: tuple[int, ...] | None = None
+
+    def first(self, columns: Sequence[np.ndarray]) -> Ensemble:
+        """Return the rows of one block, coded by their own values."""
+        return Ensemble.from_clusterings(self._cleaned(columns), noise=self.noise)
+
+    def encode(self, columns: Sequence[np.ndarray]) -> Ensemble:
+        """Return the rows of one block, coded by the values of all blocks."""
+        return without_objects(self.categories).recode_columns(self._cleaned(columns))
+
+    def _cleaned(self, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+        used = range(len(columns)) if self.used is None else self.used
+        chosen = [columns[m] for m in used]
+        if not self.holds_cells:
+            return chosen
+        numbers = self.are_numbers or (False,) * len(chosen)
+        pairs = zip(chosen, numbers, strict=True)
+        return [_cells(column, is_number=is_number) for column, is_number in pairs]
+
+    def select(self, clusterings: np.ndarray) -> Encoding:
+        """Return the encoding of some clusterings (a mask)."""
+        chosen = np.flatnonzero(clusterings)
+        used = range(len(self.categories)) if self.used is None else self.used
+        return replace(
+            self,
+            are_numbers=tuple(self.are_numbers[m] for m in chosen),
+            categories=tuple(self.categories[m] for m in chosen),
+            used=tuple(used[m] for m in chosen),
+        )
+
+
+def _cells(column: np.ndarray, *, is_number: bool) -> np.ndarray:
+    if column.dtype.kind not in "OUT":
+        return column
+    texts = present_texts(column)
+    if not is_number:
+        return texts
+    known, codes = np.unique([text or "" for text in texts], return_inverse=True)
+    label = meaning(known.tolist())
+    return np.array([label[text] for text in known.tolist()], np.int64)[codes]
+
+
+@dataclass(frozen=True)
+class BlockCounts:
+    """What is known of some blocks of rows.
+
+    Attributes
+    ----------
+    lengths : dict of int to int
+        Rows of each block, by its number.
+    n_absent : int
+        Rows that no clustering contains.
+    values : tuple of ndarray
+        Label values of each clustering, sorted.
+    overlap : ndarray of shape (Nc, Nc)
+        Rows that each pair of base clusters shares.
+    """
+
+    lengths: dict[int, int]
+    n_absent: int
+    values: tuple[np.ndarray, ...]
+    overlap: np.ndarray
+
+    def __sizeof__(self) -> int:
+        """Return bytes; Dask plans memory and transfers by it."""
+        return self.overlap.nbytes + sum(column.nbytes for column in self.values)
+
+
+def count_block(
+    columns: Sequence[np.ndarray],
+    number: int,
+    *,
+    encoding: Encoding,
+) -> BlockCounts:
+    """Count one block; time N M^2 / 2 and memory Nc^2 numbers."""
+    if encoding.categories:
+        ensemble = encoding.encode(columns)
+    else:
+        ensemble = encoding.first(columns)
+    return BlockCounts(
+        {number: ensemble.n_objects},
+        int(ensemble.absent().sum()),
+        ensemble.categories,
+        ensemble.intersections(),
+    )
+
+
+def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
+    """Return the counts of both; label values that only one has are made room for."""
+    check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
+    pairs = list(enumerate(zip(one.values, other.values, strict=True)))
+    try:
+        values = tuple(_union(m, left, right) for m, (left, right) in pairs)
+    except TypeError as error:
+        msg = f"block {min(other.lengths) + 1}: {error}"
+        raise TypeError(msg) from error
+    if all(len(v) == len(left) == len(right) for v, (_, (left, right)) in
+           zip(values, pairs, strict=True)):  # fmt: skip
+        overlap = one.overlap + other.overlap
+    else:
+        offsets = np.cumsum([0, *map(len, values)])
+        overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
+        for part in (one, other):
+            places = [
+                offset + np.searchsorted(whole, own)
+                for offset, whole, own in zip(
+                    offsets, values, part.values, strict=False
+                )
+            ]
+            at = np.concatenate(places).astype(np.int64)
+            overlap[np.ix_(at, at)] += part.overlap
+    lengths = {**one.lengths, **other.lengths}
+    return BlockCounts(lengths, one.n_absent + other.n_absent, values, overlap)
+
+
+def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
+    """Raise where some blocks, keys of their lengths, have more columns than others."""
+    if n_columns != n_others:
+        msg = (
+            f"block {min(other) + 1} has {n_others} columns, block {min(one) + 1} has "
+            f"{n_columns}. Give the same columns in every block."
+        )
+        raise ValueError(msg)
+
+
+def _union(m: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
+        raise mixed_labels(m, one[0].item(), other[0].item())
+    return one if np.array_equal(one, other) else np.union1d(one, other)
+
+
+def _globally(places: Sequence[np.ndarray], offsets: np.ndarray) -> np.ndarray:
+    """Return places within clusterings as places among all base clusters."""
+    parts = zip(offsets[:-1], places, strict=True)
+    return np.concatenate([first + place for first, place in parts]).astype(np.int64)
+
+
+def settle_numbers(
+    counts: BlockCounts, encoding: Encoding
+) -> tuple[BlockCounts, Encoding]:
+    """Decide which columns of texts hold numbers, and know the encoding of all rows."""
+    values, places, numbers = [], [], []
+    for m, texts in enumerate(counts.values):
+        own, place = texts, np.arange(len(texts))
+        is_text = encoding.holds_cells and texts.dtype.kind == "U"
+        if is_text:
+            label = meaning(texts.tolist())
+            for text in texts.tolist():
+                if label[text] is None:
+                    where = f"column {m + 1}"
+                    raise no_label(where, text)
+            labels = np.array([label[text] for text in texts.tolist()], np.int64)
+            is_text = not np.array_equal(labels, place)  # names are 0, 1, ... in order
+            if is_text:
+                own, place = np.unique(labels, return_inverse=True)
+        numbers.append(is_text)
+        values.append(own)
+        places.append(place)
+    offsets = np.cumsum([0, *map(len, values)])
+    at = _globally(places, offsets)
+    overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
+    np.add.at(overlap, np.ix_(at, at), counts.overlap)
+    known = replace(encoding, are_numbers=tuple(numbers), categories=tuple(values))
+    return replace(counts, values=tuple(values), overlap=overlap), known
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The distinct label rows of some blocks, in lexicographic order.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (M, F)
+        Their codes.
+    counts, first : ndarray of shape (F,)
+        How many objects have each, and the place of the first of them.
+    """
+
+    columns: np.ndarray
+    counts: np.ndarray
+    first: np.ndarray
+
+    def __sizeof__(self) -> int:
+        """Return bytes; Dask plans memory and transfers by it."""
+        return self.columns.nbytes + self.counts.nbytes + self.first.nbytes
+
+
+def distinct(rows: Ensemble, start: int) -> Rows:
+    """Return the distinct ones of some rows; time a few sorts."""
+    fragments = rows.fragments()
+    first = np.full(len(fragments.counts), rows.n_objects)
+    np.minimum.at(first, fragments.inverse, np.arange(rows.n_objects))
+    return Rows(rows.columns[:, first], fragments.counts, start + first)
+
+
+def merge(one: Rows, other: Rows, *, categories: tuple[np.ndarray, ...]) -> Rows:
+    """Return the distinct rows of both."""
+    columns = np.concatenate([one.columns, other.columns], axis=1)
+    inverse = Ensemble.from_codes(columns, categories).fragments().inverse
+    n = int(inverse.max()) + 1
+    counts, first = np.zeros(n, np.int64), np.full(n, NOWHERE)
+    np.add.at(counts, inverse, np.concatenate([one.counts, other.counts]))
+    np.minimum.at(first, inverse, np.concatenate([one.first, other.first]))
+    row = np.empty(n, np.int64)
+    row[inverse] = np.arange(len(inverse))
+    return Rows(columns[:, row], counts, first)
+
+
+def without_objects(categories: Sequence[np.ndarray]) -> Ensemble:
+    """Return an ensemble that knows its base clusters, and has no objects."""
+    dtype = np.min_scalar_type(max(map(len, categories)))  # top value: the sentinel
+    return Ensemble.from_codes(np.empty((len(categories), 0), dtype), categories)
+
+
+class Tally:
+    """Counts of a stream of blocks: what passes over its label rows added up.
+
+    Answers what a method may ask (:class:`ensclust._ensemble.flow.Counts`); what is per
+    object, it does not know.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The stream.
+    counted : BlockCounts
+        What counting it gave.
+    encoding : Encoding
+        How its labels become cluster numbers.
+    checkpoint : Checkpoint or None
+        Where passes keep what they found.
+    budget : int
+        Bytes that the distinct label rows may take.
+
+    Attributes
+    ----------
+    n_objects, n_absent : int
+        Rows of the stream, and those that no clustering contains.
+    offsets, sizes, categories, cluster_counts, has_missing
+        As those of an :class:`Ensemble`.
+    starts : list of int
+        The first row of each block, and the number of all rows.
+    """
+
+    in_memory = False
+
+    def __init__(self, blocks, counted, encoding, *, checkpoint=None, budget=0):
+        self._blocks: Blocks | None = blocks
+        self._counted = counted
+        self._checkpoint = checkpoint
+        self._budget = budget
+        self._rows: Rows | TooManyRowsError | None = None
+        self.encoding = encoding
+        self.categories = counted.values
+        frame = without_objects(counted.values)
+        self.offsets, self.cluster_counts = frame.offsets, frame.cluster_counts
+        self.n_clusterings = frame.n_clusterings
+        self.n_base_clusters = frame.n_base_clusters
+        self.sizes = np.diagonal(counted.overlap)
+        lengths = [counted.lengths.get(i, 0) for i in range(max(counted.lengths) + 1)]
+        self.starts = [0, *np.cumsum(lengths).tolist()]
+        self.n_objects, self.n_absent = self.starts[-1], counted.n_absent
+        self.has_missing = self._lacks_labels()
+
+    def intersections(self, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the counts of each pair of base clusters."""
+        return self._counted.overlap.copy()
+
+    def select(self, clusterings: np.ndarray) -> Tally:
+        """Return the counts of some clusterings (a mask), in one more pass."""
+        return tally(
+            self._stream(),
+            self.encoding.select(clusterings),
+            checkpoint=self._checkpoint,
+            budget=self._budget,
+        )
+
+    def present(self) -> Tally:
+        """Return the counts of the objects that some clustering contains."""
+        other = Tally.__new__(Tally)  # a copy would leave out the stream, as pickles do
+        vars(other).update(vars(self))
+        other.n_objects, other.n_absent = self.n_objects - self.n_absent, 0
+        other.has_missing = other._lacks_labels()
+        return other
+
+    def _lacks_labels(self) -> bool:
+        return int(self.sizes.sum()) < self.n_objects * self.n_clusterings
+
+    def fragments(self) -> Fragments:
+        """Return the distinct label rows; each stands for its objects.
+
+        One more pass, the first time. Raises TooManyRowsError where they take more than
+        the budget.
+        """
+        return self._fragments
+
+    @cached_property
+    def _fragments(self) -> Fragments:
+        rows = self._distinct_rows()
+        labels = Ensemble.from_codes(rows.columns, self.categories).labels
+        labels = np.ascontiguousarray(labels)
+        return Fragments(labels, np.arange(len(labels)), rows.counts)
+
+    def fragment_codes(self) -> np.ndarray:
+        """Return the distinct label rows for kernels, (F, M) unsigned."""
+        rows = self._distinct_rows()
+        return Ensemble.from_codes(rows.columns, self.categories).fragment_codes()
+
+    def first_objects(self, labels: np.ndarray, n_labels: int) -> np.ndarray:
+        """Return the first object of each label of the distinct rows."""
+        first = np.full(n_labels, NOWHERE)
+        np.minimum.at(first, labels, self._distinct_rows().first)
+        return first
+
+    def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
+        """Return ``work(rows, first)`` of all blocks, combined: one more pass."""
+        shared = {"encoding": self.encoding, "starts": self.starts, "work": work}
+        return fold(self._stream(), partial(_on_rows, **shared), add, until=until)
+
+    def take(self, objects: np.ndarray) -> Ensemble:
+        """Return the label rows of some objects, in order, in one more pass."""
+        found = self.fold(partial(_chosen, objects=np.sort(objects)), dict.__or__)
+        columns = np.concatenate([found[start] for start in sorted(found)], axis=1)
+        return Ensemble.from_codes(columns, self.categories)
+
+    def recode(self, labels: Any) -> Ensemble:
+        """Return labels of other objects, numbered by the base clusters of these."""
+        return without_objects(self.categories).recode(labels)
+
+    def label_stream(
+        self, assignments: list[Assignment], ks: list[int], names: list[str] | None
+    ) -> LabelStream:
+        """Return the labels of the stream, made block by block when asked for."""
+        works = [
+            partial(_label, encoding=self.encoding, assignment=assignment)
+            for assignment in assignments
+        ]
+        return LabelStream(self._stream(), works, ks, self.starts, names=names)
+
+    def _distinct_rows(self) -> Rows:
+        if self._rows is None:
+            try:
+                self._rows = self._find_rows()
+            except TooManyRowsError as error:
+                self._rows = error
+        if isinstance(self._rows, TooManyRowsError):
+            raise self._rows
+        return self._rows
+
+    def _find_rows(self) -> Rows:
+        """Return the distinct rows, without the one that is in no clustering."""
+        stage = f"rows-{self.encoding.noise}-{self.encoding.used}"
+        rows = _load(self._checkpoint, stage, _rows_of)
+        if rows is None:
+            settings = {"categories": self.categories, "budget": self._budget}
+            rows = self.fold(distinct, partial(_merge, **settings))
+            _affordable(rows, self._budget)
+            if self._checkpoint:
+                self._checkpoint.save(stage, vars(rows))
+        there = (rows.columns != np.iinfo(rows.columns.dtype).max).any(axis=0)
+        return Rows(rows.columns[:, there], rows.counts[there], rows.first[there])
+
+    def _stream(self) -> Blocks:
+        if self._blocks is None:
+            msg = "the stream that these counts are of was not kept with them."
+            raise TypeError(msg)
+        return self._blocks
+
+    def __len__(self) -> int:
+        return self.n_objects
+
+    def __getstate__(self) -> dict:
+        """Return the counts without the stream, which need not exist elsewhere."""
+        kept = {n: v for n, v in vars(self).items() if n != "_fragments"}
+        return {**kept, "_blocks": None, "_checkpoint": None}
+
+    def __repr__(self) -> str:
+        return (
+            f"Tally(n_objects={self.n_objects}, n_clusterings={self.n_clusterings}, "
+            f"n_base_clusters={self.n_base_clusters})"
+        )
+
+
+def tally(
+    blocks: Blocks,
+    encoding: Encoding,
+    *,
+    checkpoint: Checkpoint | None = None,
+    budget: int = 0,
+) -> Tally:
+    """Return the counts of a stream, in one pass: Nc^2 numbers and one block."""
+    is_known = bool(encoding.categories)
+    stage = f"counts-{encoding.noise}" + (f"-{encoding.used}" if is_known else "")
+    found = _load(checkpoint, stage, _counts_of)
+    if found is None:
+        found = fold(blocks, partial(count_block, encoding=encoding), add)
+        if found is None:
+            msg = "the stream holds no objects. Give at least one block with a row."
+            raise ValueError(msg)
+        if checkpoint:
+            checkpoint.save(stage, _arrays_of(found))
+    if not is_known:
+        found, encoding = settle_numbers(found, encoding)
+    return Tally(blocks, found, encoding, checkpoint=checkpoint, budget=budget)
+
+
+def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
+    """Return the checkpoint of a stream; its files tell whether they have changed."""
+    if not blocks.identity:
+        msg = (
+            f"checkpoint={str(folder)!r} needs an input whose changes show: files. "
+            "Pass Blocks(path) (with engine='dask' for Dask), not an array or a "
+            "function."
+        )
+        raise ValueError(msg)
+    other = "another input, or of this one before it changed"
+    return Checkpoint(Checkpoint.make_folder(folder), blocks.identity, "counts", other)
+
+
+def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
+    """Return what a stage kept, None if it did not."""
+    arrays = checkpoint.load(stage) if checkpoint else None
+    if arrays is None or checkpoint is None:
+        return None
+    try:
+        return make(arrays)
+    except (ValueError, TypeError, KeyError) as error:
+        raise checkpoint.damaged(stage) from error
+
+
+def _rows_of(arrays: dict[str, np.ndarray]) -> Rows:
+    return Rows(arrays["columns"], arrays["counts"], arrays["first"])
+
+
+def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
+    n_columns = sum(name.startswith("values") for name in arrays)
+    return BlockCounts(
+        dict(arrays["lengths"].tolist()),
+        int(arrays["absent"]),
+        tuple(arrays[f"values{m}"] for m in range(n_columns)),
+        arrays["overlap"],
+    )
+
+
+def _arrays_of(found: BlockCounts) -> dict[str, Any]:
+    lengths = np.array(list(found.lengths.items()), np.int64).reshape(-1, 2)
+    values = {f"values{m}": column for m, column in enumerate(found.values)}
+    absent = np.array(found.n_absent)
+    return {"lengths": lengths, "absent": absent, "overlap": found.overlap, **values}
+
+
+def in_memory(counts: Any) -> Ensemble:
+    """Return an ensemble whose labels are in memory, or raise."""
+    if not counts.in_memory:
+        msg = (
+            f"the labels of this stream of {counts.n_objects:,} objects are not in "
+            "memory. Pass those of some objects, such as a sample, or fit to an array."
+        )
+        raise TypeError(msg)
+    return counts
+
+
+def _on_rows(columns, number: int, *, encoding, starts, work) -> Any:
+    """Work on the label rows of a block."""
+    rows = encoding.encode(columns)
+    expected = np.diff(starts)[number] if number < len(starts) - 1 else 0
+    if len(rows) != expected:
+        msg = f"{len(rows)} rows came; there were {expected} in the pass before."
+        raise ValueError(msg)
+    return work(rows, starts[number])
+
+
+def _label(columns, *, encoding: Encoding, assignment: Assignment) -> np.ndarray:
+    return assignment.label(encoding.encode(columns))
+
+
+def _chosen(rows: Ensemble, start: int, *, objects: np.ndarray) -> dict:
+    own = objects[(objects >= start) & (objects < start + len(rows))] - start
+    return {start: rows.columns[:, own]}
+
+
+def _merge(one: Rows, other: Rows, *, categories, budget: int) -> Rows:
+    return _affordable(merge(one, other, categories=categories), budget)
+
+
+def _affordable(rows: Rows, budget: int) -> Rows:
+    """Return rows that fit the budget, or raise; it does not matter how they came."""
+    needed = rows.__sizeof__()
+    if needed > budget:
+        msg = (
+            f"more than {len(rows.counts):,} distinct label rows take over "
+            f"{gibibytes(needed)}; the budget is {gibibytes(budget)}. Use ecpcs-mc or "
+            "mcla, whose memory does not depend on them, fewer or coarser base "
+            "clusterings, or raise max_memory."
+        )
+        raise TooManyRowsError(msg)
+    return rows

@@ -1,0 +1,285 @@
+"""Labels of a stream: made block by block, when they are asked for."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ensclust._files.archives import HEADER
+from ensclust._stream.engines import Dask, call, fold, numbered
+from ensclust._support.validation import check_path, import_optional
+from ensclust._support.whole_files import (
+    beside,
+    check_writable,
+    refuse_input,
+    reserve,
+    writing,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ensclust._stream.blocks import Blocks
+
+
+CHUNK = 2**18  # labels per chunk of a Zarr array: 1 MB
+_FORMATS = (".npy", ".parquet", ".zarr")
+
+
+class _Written(NamedTuple):
+    """What came of writing some blocks: cluster sizes, and rows to be written later."""
+
+    sizes: list[np.ndarray]
+    rest: list[tuple[int, np.ndarray]]  # first row and labels, of chunks not yet full
+
+
+class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
+    """Labels of a stream of blocks.
+
+    Iterating gives the labels of one block after the other; ``np.asarray``, and any
+    operator or function of NumPy, all of them. Every use is one more pass over the
+    blocks; nothing of size N is kept.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The stream.
+    works : list of callable
+        ``work(columns)`` gives the labels of a block, for each number of clusters.
+    n_clusters : list of int
+        These numbers.
+    starts : list of int
+        First row of each block, and the number of all rows.
+    names : list of str or None
+        Name of the column for each number of clusters; None where there is only one,
+        and labels have no columns.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (N,), or (N, len(n_clusters)) where n_clusters was a list.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        works: Sequence[Callable],
+        n_clusters: list[int],
+        starts: list[int],
+        *,
+        names: list[str] | None = None,
+    ):
+        self._blocks = blocks
+        self._starts = starts
+        self.n_clusters = n_clusters
+        self.names = names or ["cluster"]
+        self.shape = (starts[-1], len(works)) if names else (starts[-1],)
+        self.dtype = np.dtype(np.int32)
+        self._work = partial(_labelled, works=works, several=names is not None)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"LabelStream(shape={self.shape}, blocks={len(self._starts) - 1})"
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        self._blocks.check_unchanged()
+        for number, block in numbered(self._blocks):
+            lazy = hasattr(block.load, "compute")
+            value = block.load.compute() if lazy else block.load
+            labels = call(self._work, value, number, block.name)
+            if labels is not None:
+                yield labels
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.concatenate(list(self)).astype(dtype or self.dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, LabelStream) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(self)[key]
+
+    def to_dask(self):
+        """Return the labels as a lazy Dask array with the blocks as chunks."""
+        array = import_optional("dask.array", "the dask engine", "dask")
+        parts = Dask().tasks(enumerate(self._blocks), self._work)
+        return array.concatenate(
+            [
+                array.from_delayed(part, (b - a, *self.shape[1:]), np.int32)
+                for part, (a, b) in zip(parts, pairwise(self._starts), strict=False)
+                if b > a
+            ]
+        )
+
+    def sizes(self) -> list[np.ndarray]:
+        """Return the objects of every cluster, for each number of clusters."""
+        work = partial(_sizes, work=self._work, n_clusters=self.n_clusters)
+        return fold(self._blocks, work, _add_sizes)
+
+    def write(self, path: str | os.PathLike) -> list[np.ndarray]:
+        """Write the labels to a file in one pass, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .npy; or in .parquet or .zarr, which become directories: a dataset
+            with a file for each block, or an array. With Dask, each worker writes what
+            it labels, so workers must reach the same directory.
+
+        Returns
+        -------
+        list of ndarray
+            For each number of clusters the number of objects of every cluster.
+        """
+        check_path(path)
+        path = Path(path)
+        suffix = path.suffix.lower()
+        check_output(path, self._blocks.path)
+        self._blocks.check_unchanged()
+        with beside(path) as part:
+            put, fill = self._create(suffix, part)
+            work = partial(
+                _label_and_put,
+                work=self._work,
+                put=partial(_put, path, put),
+                starts=self._starts,
+                n_clusters=self.n_clusters,
+            )
+            return fold(self._blocks, work, partial(_join, fill=fill)).sizes
+
+    def _create(self, suffix: str, part: Path) -> tuple[Callable, Callable | None]:
+        """Return what puts labels into a new file, and what fills chunks of one."""
+        if suffix == ".npy":
+            np.lib.format.open_memmap(part, "w+", self.dtype, self.shape)
+            reserve(part)
+            return partial(_put_npy, part), None
+        if suffix == ".parquet":
+            import_optional("pyarrow.parquet", "writing Parquet", "parquet")
+            part.mkdir()
+            return partial(_put_parquet, part, self.names), None
+        zarr = import_optional("zarr", "writing Zarr", "zarr")
+        rows = min(len(self), max(1, CHUNK // len(self.names)))
+        chunks = (rows, *self.shape[1:])
+        zarr.create_array(part, shape=self.shape, chunks=chunks, dtype=self.dtype)
+        fill = partial(_fill, part, rows, len(self))
+        return partial(_put_zarr, fill), fill
+
+
+def check_output(path: Path, source: Path | None) -> None:
+    """Raise now what would stop labels of ``source`` from being written later."""
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
+        raise ValueError(msg)
+    refuse_input(path, source)
+    if path.exists() and suffix != ".npy":
+        msg = f"{path} exists, and would become a directory. Delete it or name another."
+        raise FileExistsError(msg)
+    check_writable(path)
+
+
+def _labelled(columns, number: int, *, works: Sequence, several: bool) -> np.ndarray:
+    if not several:
+        return works[0](columns)
+    return np.column_stack([work(columns) for work in works])
+
+
+def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
+    """Label a block, put the labels where they belong, and return cluster sizes."""
+    labels = work(columns, number)
+    if len(labels) != (expected := starts[number + 1] - starts[number]):
+        msg = f"{len(labels)} rows came; there were {expected} in the pass before."
+        raise ValueError(msg)
+    rest = put(number, starts[number], labels)
+    return _Written(_count(labels, n_clusters), rest or [])
+
+
+def _sizes(columns, number: int, *, work: Callable, n_clusters) -> list[np.ndarray]:
+    return _count(work(columns, number), n_clusters)
+
+
+def _count(labels: np.ndarray, n_clusters: list[int]) -> list[np.ndarray]:
+    columns = labels.reshape(len(labels), -1).T
+    return [
+        np.bincount(column[column >= 0], minlength=k)
+        for column, k in zip(columns, n_clusters, strict=True)
+    ]
+
+
+def _add_sizes(one: list[np.ndarray], other: list[np.ndarray]) -> list[np.ndarray]:
+    return [_sum(a, b) for a, b in zip(one, other, strict=True)]
+
+
+def _put(path: Path, put: Callable, *block: Any) -> list | None:
+    with writing(path):  # or the error would name the block that is read
+        return put(*block)
+
+
+def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:
+    rest = one.rest + other.rest
+    sizes = _add_sizes(one.sizes, other.sizes)
+    return _Written(sizes, fill(rest) if fill else rest)
+
+
+def _sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sum of two counts of which one may be longer."""
+    short, long = sorted((one, other), key=len)
+    return long + np.pad(short, (0, len(long) - len(short)))
+
+
+def _put_npy(part: Path, number: int, start: int, labels: np.ndarray) -> None:
+    with HEADER:
+        mapped = np.lib.format.open_memmap(part, "r+")
+    mapped[start : start + len(labels)] = labels
+    mapped.flush()
+
+
+def _put_parquet(
+    part: Path, names: list[str], number: int, start: int, labels: np.ndarray
+) -> None:
+    pyarrow = import_optional("pyarrow", "writing Parquet", "parquet")
+    parquet = import_optional("pyarrow.parquet", "writing Parquet", "parquet")
+    columns: dict[str, Any] = {"object": np.arange(start, start + len(labels))}
+    columns |= zip(names, labels.reshape(len(labels), -1).T, strict=True)
+    parquet.write_table(pyarrow.table(columns), part / f"part-{number:06d}.parquet")
+
+
+def _put_zarr(fill: Callable, number: int, start: int, labels: np.ndarray) -> list:
+    return fill([(start, labels)])
+
+
+def _fill(part: Path, rows: int, n_objects: int, pieces: list) -> list:
+    """Write the chunks that pieces of labels fill; return what is left of them.
+
+    So no chunk is written by two workers, however blocks and chunks lie.
+    """
+    runs: list[tuple[int, list[np.ndarray]]] = []
+    stop = -1
+    for start, labels in sorted(pieces, key=lambda piece: piece[0]):
+        if start != stop:
+            runs.append((start, []))
+        runs[-1][1].append(labels)
+        stop = start + len(labels)
+    rest = []
+    for start, parts in runs:
+        labels = np.concatenate(parts)
+        stop = start + len(labels)
+        first = -(-start // rows) * rows
+        last = stop if stop == n_objects else stop // rows * rows
+        if first < last:
+            zarr = import_optional("zarr", "writing Zarr", "zarr")
+            whole = labels[first - start : last - start]
+            zarr.open_array(part, mode="r+")[first:last] = whole
+            ends = ((start, labels[: first - start]), (last, labels[last - start :]))
+            rest += [(at, left.copy()) for at, left in ends if len(left)]
+        else:
+            rest.append((start, labels))
+    return rest

@@ -1,0 +1,37 @@
+"""JSON and JSON lines; every file is replaced whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+from ensclust._support.whole_files import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def read_json(path: Path, default: Any = None) -> Any:
+    """Return what a file holds, or ``default`` where there is none."""
+    return json.loads(path.read_text()) if path.exists() else default
+
+
+def write_json(path: Path, value: Any, **layout) -> None:
+    """Write JSON; ``layout`` is that of :func:`json.dumps`."""
+    write(path, json.dumps(value, **layout) + "\n")
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return JSON lines, compressed where the name ends in .gz."""
+    content = path.read_bytes()
+    text = gzip.decompress(content) if path.suffix == ".gz" else content
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """Write JSON lines, the same bytes for the same lines."""
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    content = text.encode()
+    write(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

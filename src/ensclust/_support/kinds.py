@@ -1,0 +1,22 @@
+"""What came in: a stream of rows, or rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+
+def is_dask_array(value: Any) -> bool:
+    """Whether something is a Dask array, without importing Dask."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def is_stream(value: Any) -> bool:
+    """Whether something is, or must be taken as, a stream of blocks."""
+    return (
+        getattr(type(value), "is_stream", False)  # Blocks say so
+        or isinstance(value, Generator)
+        or is_dask_array(value)
+        or (callable(value) and not hasattr(value, "shape"))
+        or type(value).__module__.split(".")[0] == "zarr"
+    )

@@ -1,0 +1,132 @@
+"""Arguments of displays and reports that cannot be meant, told by their names."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust._methods.base import BaseConsensus
+from ensclust._quality.k_selection import KSelection
+
+if TYPE_CHECKING:
+    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._quality.result import Result
+
+
+def result_of(estimator: Any) -> Result:
+    """Return what a consensus method found, or raise unless it is one after fit."""
+    expected = "a consensus method of ensclust, such as ECPCSMC, after fit"
+    check_kind(estimator, "estimator", BaseConsensus, expected)
+    return estimator._result()
+
+
+def check_kind(value: Any, name: str, kind: type, expected: str = "") -> None:
+    """Raise unless ``value`` is what is drawn, or drawn on."""
+    if not isinstance(value, kind):
+        msg = (
+            f"{name} is of type {type(value).__name__}; expected "
+            f"{expected or kind.__name__}."
+        )
+        raise TypeError(msg)
+
+
+def check_any(is_clustered: np.ndarray) -> None:
+    """Raise where no object has a cluster."""
+    if not is_clustered.any():
+        msg = (
+            f"none of the {len(is_clustered):,} objects has a cluster, so there is "
+            "nothing to draw. Give base clusterings that contain some of them."
+        )
+        raise ValueError(msg)
+
+
+def check_limit(value: Any, name: str, most: int) -> int:
+    """Return a limit as an int between 1 and ``most``, or raise."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if whole and 1 <= value <= most:
+        return int(value)
+    msg = (
+        f"{name}={value!r}; expected an integer from 1 to {most:,}. No screen shows "
+        "more."
+    )
+    raise ValueError(msg)
+
+
+def check_path(path: Any) -> None:
+    """Raise unless ``path`` can name a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        msg = f"path is {_kind(path)}. Give the name of a file that ends in .html."
+        raise TypeError(msg)
+
+
+def check_vector(values: Any, what: str, wanted: int, each: str) -> None:
+    """Raise unless there is a value for each object or base clustering."""
+    rule = f"Give one {each}."
+    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
+        msg = f"{what} is {_kind(values)}; expected a list or an array. {rule}"
+        raise TypeError(msg)
+    shape = _shape(values)
+    if shape != (wanted,):
+        found = f"shape {shape}; expected ({wanted:,},)"
+        if len(shape) == 1:
+            found = f"{shape[0]:,} entries; expected {wanted:,}"
+        msg = f"{what} has {found}. {rule}"
+        raise ValueError(msg)
+
+
+def check_features(X: Any, n_objects: int) -> None:
+    """Raise unless ``X`` is a table with a row per object."""
+    rule = "Give numbers, one row per object and one column per feature."
+    if isinstance(X, (str, os.PathLike)):
+        msg = f"X is the path {os.fspath(X)!r}. Read the file first. {rule}"
+        raise TypeError(msg)
+    shape = _shape(X)
+    if len(shape) != 2 or not shape[1]:
+        what = f"of shape {shape}" if shape else _kind(X)
+        msg = f"X is {what}; expected ({n_objects:,}, n_features). {rule}"
+        raise ValueError(msg)
+    if shape[0] != n_objects:
+        msg = f"X has {shape[0]:,} rows; expected {n_objects:,}. {rule}"
+        raise ValueError(msg)
+
+
+def check_given(
+    ensemble: Ensemble, *, X: Any, ids: Any, names: Any, selection: Any, title: Any
+) -> None:
+    """Raise unless what may be given to a report is what it should be, or None."""
+    if X is not None:
+        check_features(X, ensemble.n_objects)
+    for name, value, wanted, each in (
+        ("ids", ids, ensemble.n_objects, "id per object"),
+        ("names", names, ensemble.n_clusterings, "name per base clustering"),
+    ):
+        if value is not None:
+            check_vector(value, name, wanted, each)
+    for name, value, kind, expected in (
+        ("selection", selection, KSelection, "what ensclust.select_k() returns"),
+        ("title", title, str, "a string"),
+    ):
+        if value is not None and not isinstance(value, kind):
+            msg = f"{name} is {_kind(value)}; expected {expected}, or None."
+            raise TypeError(msg)
+
+
+def _kind(value: Any) -> str:
+    """Return what a value is, for a message."""
+    if value is None:
+        return "None"
+    shown = f" ({value!r})" if isinstance(value, (int, float, str)) else ""
+    return f"of type {type(value).__name__}{shown}"
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    """Return the shape of an array, of a table, or of nested lists."""
+    if hasattr(values, "shape"):
+        return tuple(values.shape)
+    try:
+        return np.shape(values)
+    except ValueError:  # rows of unlike lengths
+        return (len(values), 0)

@@ -1,0 +1,359 @@
+"""The commands ``cluster`` and ``consensus``: one run, from options to output.
+
+Engines differ in how rows are read and written. What options mean, how the method runs
+and what is said of it is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+import ensclust
+from ensclust._support.progress import progress
+from ensclust.cli._engines import dask_scheduler
+from ensclust.cli._options import (
+    IntegerRange,
+    base_k,
+    engine_options,
+    in_words,
+    no_k,
+    once,
+    one_k,
+    output_option,
+    report_option,
+    run_options,
+    several_k,
+)
+
+# What is heavy is imported when a command runs, so that --help answers at once.
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from ensclust._ensemble.ensemble import Ensemble
+    from ensclust._methods.base import BaseConsensus
+    from ensclust._methods.driver import Solved
+
+_SHOWN = 12  # cluster sizes in a summary
+_K = "Number of consensus clusters, or a word for how to find it, such as auto."
+
+
+@click.command(short_help="Cluster a table of numbers.")
+@click.argument("data", type=click.Path())
+@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
+@click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
+              metavar="M", help="Number of base clusterings.")  # fmt: skip
+@click.option("--base-k", type=base_k, metavar="LO,HI",
+              show_default="from K to the square root of the number of objects, at "
+              "most 100", help="Clusters per base clustering: drawn from LO to HI, or "
+              "one number.")  # fmt: skip
+@click.option("--standardize", is_flag=True,
+              help="Give every column mean 0 and standard deviation 1 first."
+              )  # fmt: skip
+@output_option
+@report_option
+@run_options("ecpcs-mc")
+@engine_options
+def cluster(data, n_clusters, **options) -> None:
+    """Cluster the rows of DATA: many k-means runs, then their consensus.
+
+    DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
+    object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
+    entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
+    """
+    Run("features", data, [n_clusters], **options).run()
+
+
+@click.command(short_help="Combine clusterings that you have.")
+@click.argument("labels", type=click.Path())
+@click.option("-k", "--n-clusters", type=several_k, required=True,
+              metavar="K[,K...]",
+              help=f"{_K} Several numbers give a column each.")  # fmt: skip
+@click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
+              default="missing", show_default=True,
+              help="What a negative cell means: left out, as empty ones, or in a "
+              "cluster of noise.")  # fmt: skip
+@output_option
+@report_option
+@run_options("ecpcs-mc")
+@engine_options
+def consensus(labels, n_clusters, **options) -> None:
+    """Combine the columns of LABELS, one base clustering each, into one clustering.
+
+    LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
+    for CSV on stdin. Labels are integers or text; an empty cell, NA or a negative
+    number means "not clustered". Of an h5ad file, --columns names the clusterings in
+    obs; -o copy.h5ad puts the labels into a copy.
+    """
+    Run("labels", labels, n_clusters, **options).run()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command that runs a method on a file of labels or features: its options."""
+
+    content: str
+    source: str
+    ks: list[int | str]
+    method: str
+    param: tuple[tuple[str, Any], ...]
+    seed: int
+    n_jobs: int | None
+    columns: list[str] | None
+    id_column: str | None
+    header: bool | None
+    as_json: bool
+    quiet: bool
+    noise: str = "missing"
+    n_clusterings: int = 20
+    base_k: int | tuple[int, ...] | None = None
+    standardize: bool = False
+    output: str = "-"
+    report: str | None = None
+    engine: str = "memory"
+    scheduler: str | None = None
+    checkpoint: str | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether only data, warnings and errors are wanted."""
+        return self.quiet or self.as_json
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the file is read as a whole."""
+        return self.engine == "memory"
+
+    def run(self) -> None:
+        """Run the method, write the labels and say what was found."""
+        from ensclust._generate.scaling import standardized
+        from ensclust._methods import make
+
+        self._refuse()
+        settings: dict[str, Any] = {"base": "precomputed", "noise": self.noise}
+        if self.content == "features":
+            settings = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+        model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
+        model._validate_params()
+        is_dask = self.engine == "dask"
+        with dask_scheduler(self.scheduler) if is_dask else nullcontext():
+            X, about, doing = self._open() if self.in_memory else self._open_blocks()
+            names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
+            start = time.perf_counter()
+            with progress(doing, quiet=self.is_silent):
+                X = standardized(X) if self.standardize else X
+                solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
+                labels = solved.labels(names)
+                sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
+            seconds = time.perf_counter() - start
+            if self.in_memory and not (self.as_json and self.output == "-"):
+                columns = {"names": names or ["cluster"], "ids": about["ids"]}
+                ensclust.io.write_labels(
+                    self.output, labels, source=self.source, **columns
+                )
+            self._tell(solved, labels, [own.tolist() for own in sizes], seconds, about)
+            if self.report:
+                if self.in_memory and self.content == "features":
+                    about["X"] = X
+                self._show(self.report, model, about)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the options make of the method's parameters, or refuse them."""
+        from ensclust._methods.base import BaseConsensus
+        from ensclust._methods.table import find
+
+        kind = find(self.method)
+        shared = signature(BaseConsensus).parameters
+        own = sorted(signature(kind).parameters.keys() - shared.keys())
+        for name, _ in self.param:
+            if name not in own:
+                takes = f"It takes {', '.join(own) or 'none'}."
+                msg = f"{self.method} has no parameter {name!r} for -p. {takes}"
+                raise click.UsageError(msg)
+        for k in self.ks:
+            if isinstance(k, str) and k not in kind._k_words:
+                raise self._unknown(k, kind._k_words)
+        given = self.param
+        if self.checkpoint and "checkpoint" in own:
+            given = once((*given, ("checkpoint", self.checkpoint)))
+        elif self.checkpoint and (self.in_memory or self.content == "features"):
+            raise self._nothing_kept()
+        return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
+
+    def _refuse(self) -> None:
+        """Refuse, before anything is read, what options cannot do together."""
+        for is_wrong, msg in (
+            (self.scheduler and self.engine != "dask",
+             "--scheduler needs --engine dask."),
+            (self.header is not None and not self.in_memory,
+             "--header and --no-header are for text files, which need --engine "
+             "memory."),
+            (self.report and len(self.ks) > 1,
+             f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+        ):  # fmt: skip
+            if is_wrong:
+                raise click.UsageError(msg)
+        if self.in_memory:
+            ensclust.io.check_output(self.output, source=self.source)
+        else:
+            from ensclust._stream import label_stream
+
+            label_stream.check_output(Path(self.output), Path(self.source))
+        if self.report:
+            from ensclust._view.report.page import check_report
+
+            check_report(self.report)
+
+    def _unknown(self, word: str, own: tuple[str, ...]) -> click.UsageError:
+        """Return the error for a word that the method does not take for a number."""
+        from ensclust._methods import METHODS
+
+        having = [name for name, kind in METHODS.items() if word in kind._k_words]
+        if not having:
+            return no_k(word, several=self.content == "labels")
+        takes = in_words(["a number", *own])
+        return click.UsageError(
+            f"-k {word} needs -m {in_words(having)}; {self.method} takes {takes}."
+        )
+
+    def _nothing_kept(self) -> click.UsageError:
+        """Return the error for a checkpoint where there is nothing to keep."""
+        from ensclust._methods.table import METHODS, has_parameter
+
+        trees = [name for name in METHODS if has_parameter(name, "checkpoint")]
+        blocks = "--engine blocks or dask, or " * (self.content == "labels")
+        return click.UsageError(f"--checkpoint needs {blocks}-m {in_words(trees)}.")
+
+    def _show(self, page: str, model: BaseConsensus, about: dict[str, Any]) -> None:
+        with progress("preparing the report", quiet=self.is_silent):
+            result = model._result()  # of a stream: one more pass, for a sample
+        is_stdin = self.source == "-"
+        about["title"] = "Standard input" if is_stdin else Path(self.source).name
+        about |= {"result": result, "quiet": self.is_silent}
+        write_report(page, result.ensemble, result.labels, **about)
+
+    def read(self, reader: Callable) -> Any:
+        """Read the columns asked for, as a whole."""
+        return read_table(
+            reader,
+            self.source,
+            quiet=self.is_silent,
+            columns=self.columns,
+            id_column=self.id_column,
+            header=self.header,
+        )
+
+    def _open(self) -> tuple[Any, dict[str, Any], str]:
+        """Return rows for fit, what a report tells of them, and what is being done."""
+        if self.content == "features":
+            table = self.read(ensclust.io.read_features)
+            doing = f"clustering {len(table.values):,} objects"
+            return table.values, {"ids": table.ids}, doing
+        table = self.read(ensclust.io.read_labels)
+        size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
+        about = {"ids": table.ids, "names": table.columns}
+        return table.labels(self.noise), about, f"consensus of {size}"
+
+    def _open_blocks(self) -> tuple[Any, dict[str, Any], str]:
+        """Return the same where rows are passed over in blocks."""
+        choice = {"columns": self.columns, "id_column": self.id_column}
+        kind = {"content": self.content, "engine": self.engine}
+        blocks = ensclust.Blocks(self.source, **choice, **kind)
+        names = blocks.names if self.content == "labels" else None
+        return blocks, {"names": names}, f"{self.method} over {self.source}"
+
+    def _tell(self, solved: Solved, labels, sizes: list, seconds: float, about) -> None:
+        """Say what was found, to programs or to people."""
+        fitted = solved.cuts[0].fitted if len(self.ks) == 1 else {}
+        compared = fitted.get("comparison_", [])
+        if self.as_json:
+            facts = self._facts(solved, labels, sizes)
+            if compared:
+                facts |= {"best_method": fitted["best_method_"], "comparison": compared}
+            if about.get("ids") is not None and self.output == "-":
+                facts["objects"] = about["ids"]
+            click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
+        elif not self.quiet:
+            n, row = len(labels), "{method}: ANMI {anmi:.4f}, k={n_clusters}, "
+            lines = [
+                f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
+                *(
+                    f"  k={k}: {_in_words(own, n - sum(own))}"
+                    for k, own in zip(self.ks, sizes, strict=True)
+                ),
+                *(
+                    f"  {row}{{seconds:.2f}} s".format(**own) + ", kept" * (i == 0)
+                    for i, own in enumerate(compared)
+                ),
+                *[f"  labels written to {self.output}"] * (self.output != "-"),
+            ]
+            click.echo("\n".join(lines), err=True)
+
+    def _facts(self, solved: Solved, labels: Any, sizes: list) -> dict[str, Any]:
+        per_k: dict[str, list] = {"k": self.ks, "sizes": sizes}
+        per_k |= {"n_clusters": [found.n_clusters for found in solved.cuts]}
+        if self.output == "-":
+            per_k |= {"labels": labels.reshape(len(labels), -1).T.tolist()}
+        one = len(self.ks) == 1
+        return {
+            "method": self.method,
+            "seed": self.seed,
+            "n_objects": len(labels),
+            "output": None if self.output == "-" else self.output,
+            **({} if self.in_memory else {"engine": self.engine}),
+            **({name: v[0] for name, v in per_k.items()} if one else per_k),
+        }
+
+
+def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
+    """Read a file with ``reader``, showing how far it is."""
+    source = "standard input" if path == "-" else path
+    with progress(f"reading {source}", quiet=quiet):
+        return reader(path, **choice)
+
+
+def write_report(
+    path: str, ensemble: Ensemble, labels: Any, *, quiet: bool, **more: Any
+) -> None:
+    """Write the page of a clustering, with the command line that makes it again."""
+    from ensclust._view.report.facts import collect
+    from ensclust._view.report.page import write_page
+
+    context = click.get_current_context()
+    typed = ["ensclust", *context.obj]
+    if context.get_parameter_source("seed") == ParameterSource.DEFAULT:
+        typed += ["--seed", str(context.params["seed"])]  # it was drawn
+    with progress(f"report of {len(labels):,} objects", quiet=quiet):
+        write_page(path, collect(ensemble, labels, call=shlex.join(typed), **more))
+    if not quiet:
+        click.echo(f"report written to {path}", err=True)
+
+
+def _sizes(labels: np.ndarray) -> list[np.ndarray]:
+    """Return the objects of every cluster, for each column of labels."""
+    import numpy as np
+
+    columns = labels.reshape(len(labels), -1).T
+    return [np.bincount(column[column >= 0]) for column in columns]
+
+
+def _in_words(sizes: list[int], n_absent: int) -> str:
+    largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
+    if len(largest) > _SHOWN:
+        largest = [*largest[: _SHOWN - 1], "...", largest[-1]]
+    words = f"{len(sizes)} cluster{'s' * (len(sizes) != 1)}"
+    words += f" of {', '.join(largest)}" if sizes else ""
+    return words + (f"; {n_absent:,} not clustered" if n_absent else "")

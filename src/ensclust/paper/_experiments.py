@@ -1,0 +1,129 @@
+"""Experiments beside the comparison: time of the consensus step, fragments."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ensclust import Ensemble, consensus
+from ensclust._support.json_files import read_json, write_json
+from ensclust.paper import _protocol
+from ensclust.paper._records import keep
+from ensclust.paper._runner import run
+from ensclust.paper._store import cluster, features
+from ensclust.paper._work import noting_failures, on_one_thread, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ensclust.paper._store import Store
+
+TIMES = "time.jsonl.gz"
+_PATIENCE = 5.0  # seconds; what takes less is measured three times
+
+
+class Timing(NamedTuple):
+    """A method and the number of objects that it is timed with."""
+
+    n: int
+    method: str
+
+    def __str__(self) -> str:
+        return f"{self.method} with {self.n:,} objects"
+
+    def path(self, store: Store) -> Path:
+        """Return where the seconds are kept."""
+        return store.work / "time" / f"{self.method}-{self.n:05d}.json"
+
+
+def time_consensus(
+    store: Store, methods: Sequence[str], *, quiet: bool = False
+) -> list[str]:
+    """Measure the consensus step against the number of objects; return failures.
+
+    One thread, base clusterings excluded. What was measured before is kept.
+    """
+    every = [Timing(n, m) for n in _protocol.TIME_OBJECTS for m in methods]
+    todo = [timing for timing in every if not timing.path(store).exists()]
+    done = run(todo, partial(_time, store), title="timing", quiet=quiet)
+    return [failure for _, failed in done for failure in failed]
+
+
+def times(store: Store) -> list[dict[str, Any]]:
+    """Return what was measured, by method and number of objects, and write it.
+
+    Where nothing was, as in a copy without ``work``, what was written is kept.
+    """
+    found = [read_json(path) for path in (store.work / "time").glob("*.json")]
+    found.sort(key=lambda line: (line["method"], line["n"]))
+    return keep(store.root / TIMES, found)
+
+
+@lru_cache(maxsize=1)
+def _part_of_dataset(store: Store, n: int) -> Ensemble:
+    """Return base clusterings of n objects, as the protocol makes them."""
+    X, y = features(store, _protocol.TIME_DATASET)
+    seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
+    rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:n])
+    m, n_classes = _protocol.N_CLUSTERINGS, int(y.max()) + 1
+    return cluster(X[rows], n_classes, m, rules=store.protocol, seed=seed)
+
+
+def _time(store: Store, timing: Timing) -> list[str]:
+    """Measure one method and keep the seconds; return what went wrong."""
+    failures: list[str] = []
+    method, k = timing.method, _protocol.true_k(_protocol.TIME_DATASET)
+    seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
+    options = {"random_state": seed, "n_jobs": 1}
+    seconds: list[float] = []
+    with on_one_thread(), noting_failures(f"time of {method}", failures):
+        ensemble = _part_of_dataset(store, timing.n)
+        consensus(ensemble.labels[:500], k, method, **options)  # compiles
+        while len(seconds) < (3 if not seconds or seconds[0] < _PATIENCE else 1):
+            fresh = Ensemble(ensemble.labels)  # what it remembers is counted too
+            start = time.perf_counter()
+            consensus(fresh, k, method, **options)
+            seconds.append(time.perf_counter() - start)
+        facts = {
+            "n": timing.n,
+            "method": method,
+            "seconds": round(statistics.median(seconds), 4),
+            "repeats": len(seconds),
+            "n_base_clusters": ensemble.n_base_clusters,
+            "versions": versions(),
+        }
+        write_json(timing.path(store), facts, sort_keys=True)
+    return failures
+
+
+def fragments(store: Store) -> dict[str, Any]:
+    """Count fragments of the first run as the ensemble grows, and by their size."""
+    name = _protocol.FRAGMENT_DATASET
+    labels = store.ensemble(name, 0, max(_protocol.FRAGMENT_SIZES)).labels
+    growth = []
+    for m in _protocol.FRAGMENT_SIZES:
+        part = Ensemble(labels[:, :m]) if m else None
+        n_fragments = len(part.fragments().counts) if part else 1
+        n_clusters = part.n_base_clusters if part else 0
+        growth.append({"M": m, "clusters": n_clusters, "fragments": n_fragments})
+    counts = Ensemble(labels[:, : _protocol.N_CLUSTERINGS]).fragments().counts
+    intervals = []
+    for low, high in _protocol.FRAGMENT_INTERVALS:
+        chosen = counts[(counts >= low) & (counts <= (high or counts.max()))]
+        n_objects = int(chosen.sum())
+        interval = {"from": low, "to": high, "fragments": len(chosen)}
+        intervals.append({**interval, "objects": n_objects})
+    return {
+        "dataset": name,
+        "objects": len(labels),
+        "growth": growth,
+        "intervals": intervals,
+        "small_share": float(100 * (counts <= 2).mean()),
+        "large_share": float(100 * (counts > 20).mean()),
+        "large_objects": float(100 * counts[counts > 20].sum() / counts.sum()),
+    }

@@ -1,0 +1,79 @@
+"""Results from scores: one JSON line per dataset, run, setting, method and criterion.
+
+Lines are sorted and hold nothing that changes from one run of the program to the next;
+what was measured with a clock is in a file of its own, with the same keys.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ensclust._support.json_files import read_lines, write_lines
+from ensclust.paper import _protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ensclust.paper._store import Store
+
+SETTING = ("dataset", "n_clusterings", "method", "steps", "run")
+ORIGIN = ("consensus_seed", "ensemble_seeds", "versions")
+RESULTS = "results.jsonl.gz"
+TIMINGS = "timings.jsonl.gz"
+
+
+def collect(store: Store) -> list[dict[str, Any]]:
+    """Write results and timings of all scores of a store; return the results.
+
+    Where there are no scores, as in a copy without ``work``, results are kept.
+    """
+    merged: dict[tuple, dict[str, Any]] = {}
+    for scores in store.scores():
+        setting = tuple(scores[name] for name in SETTING)
+        found = merged.setdefault(setting, {**scores, "by_k": {}, "seconds": {}})
+        for i, k in enumerate(scores["ks"]):
+            found["by_k"][k] = {m: scores[m][i] for m in _protocol.MEASURES}
+        found["seconds"][scores["part"]] = round(scores["seconds"], 4)
+    order = sorted(merged, key=lambda s: tuple(-1 if v is None else v for v in s))
+    timed = (*SETTING, "seconds")
+    timings = [{name: merged[s][name] for name in timed} for s in order]
+    results = [line for s in order for line in judge(merged[s])]
+    if timings:
+        write_lines(store.root / TIMINGS, timings)
+    return keep(store.root / RESULTS, results)
+
+
+def keep(path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Write lines and return them; without any, return those that are there."""
+    if not lines and path.exists():
+        return read_lines(path)
+    write_lines(path, lines)
+    return lines
+
+
+def judge(scores: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of the criteria that the scores of one setting suffice for.
+
+    best-k takes, for each measure separately, the best k of the sweep (the least of
+    equally good ones).
+    """
+    by_k, dataset = scores["by_k"], scores["dataset"]
+    ks = {"true-k": (_protocol.true_k(dataset),), "best-k": _protocol.sweep(dataset)}
+    return [
+        {
+            **{name: scores[name] for name in SETTING},
+            "criterion": criterion,
+            **{m: _best(by_k, ks[criterion], m) for m in _protocol.MEASURES},
+            **{name: scores[name] for name in ORIGIN},
+        }
+        for criterion in _protocol.CRITERIA
+        if by_k.keys() >= set(ks[criterion])
+    ]
+
+
+def _best(
+    by_k: dict[int, dict[str, float]], ks: tuple[int, ...], measure: str
+) -> dict[str, Any]:
+    """Return the best score of a measure and its number of clusters."""
+    k = max(ks, key=lambda k: by_k[k][measure])
+    return {"k": k, "score": by_k[k][measure]}

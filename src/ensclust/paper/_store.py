@@ -1,0 +1,206 @@
+"""What is done stays done: ensembles and scores on disk, each file written at once."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensclust import Ensemble, EnsembleGenerator, datasets
+from ensclust._files.archives import read_arrays
+from ensclust._support.digests import digest
+from ensclust._support.json_files import read_json, write_json
+from ensclust._support.whole_files import write
+from ensclust.paper._protocol import BLOCK, base_k, default_steps, sweep, true_k
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ensclust.paper._protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Key:
+    """What one file of scores is about."""
+
+    dataset: str
+    run: int
+    n_clusterings: int
+    method: str
+    steps: int | None  # only of methods that propagate
+    part: str  # which numbers of clusters: "all", "true" or "rest"
+
+    @property
+    def path(self) -> Path:
+        """Return the place of the file; remove a method's directory to redo it."""
+        setting = f"m{self.n_clusterings}"
+        setting += "" if self.steps is None else f"-t{self.steps}"
+        name = f"run-{self.run:02d}-{self.part}.json"
+        return Path(self.method, self.dataset, setting, name)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the step length is that of the comparison."""
+        return self.steps == default_steps(self.method)
+
+    @property
+    def clusters(self) -> tuple[int, ...]:
+        """Return the numbers of clusters that the file has scores of."""
+        k = true_k(self.dataset)
+        rest = tuple(other for other in sweep(self.dataset) if other != k)
+        return {"all": sweep(self.dataset), "true": (k,), "rest": rest}[self.part]
+
+
+@dataclass(frozen=True)
+class Store:
+    """A directory of results and, below ``work``, of what they are made from."""
+
+    root: Path
+    protocol: Protocol
+    data_home: str | None = None
+
+    def open(self) -> None:
+        """Create the directory, or check that it belongs to the same protocol."""
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            msg = (
+                f"{self.root} cannot be written: {error.strerror}. Give another --out."
+            )
+            raise type(error)(msg) from error
+        write(self.work / ".gitignore", "*\n")
+        path, rules = self.work / "protocol.json", self.protocol.as_dict()
+        if (kept := read_json(path, rules)) != rules:
+            msg = (
+                f"{self.root} holds results of another protocol, {kept}. Give another "
+                "--out, or the same --seed, --init and --standardize."
+            )
+            raise ValueError(msg)
+        write_json(path, rules, indent=1)
+
+    @property
+    def work(self) -> Path:
+        """Return the directory of intermediate files."""
+        return self.root / "work"
+
+    def settle(self, dataset: str) -> None:
+        """Keep which data a dataset is, or check that what was begun is of the same."""
+        path = self.work / "data" / f"{dataset}.json"
+        made = next((self.work / "ensembles" / dataset).glob("run-*.npz"), None)
+        has_scores = any((self.work / "scores").glob(f"*/{dataset}"))
+        if (kept := read_json(path)) and (made or has_scores):
+            what = f"results in {self.root} (from {kept['origin']})"
+            self._check_same(kept["data"], dataset, what)
+            return
+        if made:
+            self._read_block(made, dataset)
+        origin = datasets.load(dataset, data_home=self.data_home).origin
+        if Path(origin).name == f"{dataset}.npz":
+            origin = "files in --data-home"
+        data = fingerprint(self, dataset)
+        write_json(path, {"data": data, "origin": origin}, sort_keys=True)
+
+    def origins(self) -> dict[str, str]:
+        """Return where the data of each dataset came from."""
+        paths = sorted((self.work / "data").glob("*.json"))
+        return {path.stem: read_json(path)["origin"] for path in paths}
+
+    def has(self, key: Key) -> bool:
+        """Whether these scores are there."""
+        return (self.work / "scores" / key.path).exists()
+
+    def put(self, key: Key, facts: dict[str, Any]) -> None:
+        """Keep scores."""
+        path = self.work / "scores" / key.path
+        write_json(path, {**vars(key), **facts}, sort_keys=True)
+
+    def scores(self) -> Iterator[dict[str, Any]]:
+        """Return all scores, in the order of their paths."""
+        return map(read_json, sorted((self.work / "scores").rglob("run-*.json")))
+
+    def ensemble(self, dataset: str, run: int, n_clusterings: int) -> Ensemble:
+        """Return the base clusterings of a run, from disk or made now.
+
+        They come in blocks of ten, so a larger ensemble contains the smaller ones.
+        """
+        n_blocks = -(-n_clusterings // BLOCK)
+        labels = [self._block(dataset, run, block) for block in range(n_blocks)]
+        return Ensemble(np.hstack(labels)[:, :n_clusterings])
+
+    def _block(self, dataset: str, run: int, block: int) -> np.ndarray:
+        path = self.work / "ensembles" / dataset / f"run-{run:02d}-{block}.npz"
+        if path.exists():
+            return self._read_block(path, dataset)
+        X, y = features(self, dataset)
+        seed = self.protocol.ensemble_seed(dataset, run, block)
+        made = cluster(X, int(y.max()) + 1, BLOCK, rules=self.protocol, seed=seed)
+        labels = made.labels.astype(np.uint8)  # at most 100 clusters each
+        file = io.BytesIO()
+        np.savez_compressed(file, labels=labels, data=fingerprint(self, dataset))
+        write(path, file.getvalue())
+        return labels
+
+    def _read_block(self, path: Path, dataset: str) -> np.ndarray:
+        try:
+            arrays = read_arrays(path, ("data", "labels"))
+        except ValueError as error:
+            msg = f"{path} is damaged: {error} Delete it; it will be made anew."
+            raise ValueError(msg) from error
+        self._check_same(str(arrays["data"]), dataset, str(path))
+        return arrays["labels"]
+
+    def _check_same(self, kept: str, dataset: str, what: str) -> None:
+        if kept != fingerprint(self, dataset):
+            msg = (
+                f"{what} came from other data called {dataset}: another source may "
+                "have its rows in another order. Give the --data-home or ENSCLUST_DATA "
+                "that was given before, none if there was none, or another --out."
+            )
+            raise ValueError(msg)
+
+
+@lru_cache(maxsize=2)
+def features(store: Store, dataset: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return objects and classes as the experiments use them."""
+    data = datasets.load(dataset, data_home=store.data_home)
+    if dataset not in store.protocol.standardized:
+        return data.X, data.y
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    return StandardScaler().fit_transform(data.X), data.y
+
+
+@lru_cache(maxsize=2)
+def fingerprint(store: Store, dataset: str) -> str:
+    """Return a checksum of a dataset with its rows in order, to know it again."""
+    data = datasets.load(dataset, data_home=store.data_home)
+    return digest(data.X, data.y)
+
+
+def cluster(
+    X: np.ndarray, n_classes: int, n_clusterings: int, *, rules: Protocol, seed: int
+) -> Ensemble:
+    """Return base clusterings as the protocol makes them."""
+    init = {"k-means++": _one_candidate, "greedy-k-means++": "k-means++"}
+    generator = EnsembleGenerator(
+        n_clusterings,
+        base_k=base_k(len(X), n_classes),
+        init=init.get(rules.init, rules.init),
+        max_iter=rules.max_iter,
+        random_state=seed,
+        n_jobs=1,
+    )
+    return generator.fit(X).ensemble_
+
+
+def _one_candidate(X, n_clusters, random_state):
+    """Return starts by k-means++ without scikit-learn's choice among candidates."""
+    from sklearn.cluster import kmeans_plusplus  # noqa: PLC0415
+
+    return kmeans_plusplus(X, n_clusters, random_state=random_state, n_local_trials=1)[
+        0
+    ]

@@ -1,0 +1,133 @@
+"""One unit of work: load an ensemble, find consensus clusterings, score them."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from threadpoolctl import threadpool_limits
+
+from ensclust import consensus, metrics, similarity
+from ensclust.paper import _protocol
+from ensclust.paper._store import features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from ensclust import Ensemble
+    from ensclust.paper._plan import Unit
+    from ensclust.paper._store import Key, Store
+
+
+def do(store: Store, unit: Unit) -> list[str]:
+    """Do what is missing of a unit, on one thread; return what went wrong."""
+    failures: list[str] = []
+    with on_one_thread():
+        keys = [key for key in unit.keys if not store.has(key)]
+        ensemble = store.ensemble(unit.dataset, unit.run, unit.n_clusterings)
+        # Keys that differ in steps are found together, others one by one.
+        swept = [key for key in keys if not key.is_usual]
+        for group in [
+            *([key] for key in keys if key.is_usual),
+            *([swept] if swept else []),
+        ]:
+            what = f"{unit.dataset} run {unit.run + 1} {group[0].method}"
+            with noting_failures(what, failures):
+                _score(store, ensemble, group)
+    return failures
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Limit libraries to one thread, and let sweeps ask for too many clusters."""
+    from sklearn import cluster  # noqa: F401, PLC0415  loads OpenMP before the limit
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+@contextmanager
+def noting_failures(what: str, failures: list[str]) -> Iterator[None]:
+    """Add to ``failures`` what goes wrong with a method, and go on."""
+    try:
+        yield
+    except (ValueError, RuntimeError, MemoryError, ImportError) as error:
+        failures.append(f"{what}: {type(error).__name__}: {error}")
+
+
+def _score(store: Store, ensemble: Ensemble, keys: list[Key]) -> None:
+    """Find and keep the scores of each key."""
+    rules, dataset, run = store.protocol, keys[0].dataset, keys[0].run
+    seed, y = rules.consensus_seed(dataset, run), features(store, dataset)[1]
+    find = _usual if keys[0].is_usual else _by_steps
+    start = time.perf_counter()
+    for key, labels in find(ensemble, keys, seed):
+        facts = {
+            "seconds": time.perf_counter() - start,
+            "ks": key.clusters,
+            **{m: [100 * f(y, c) for c in labels.T] for m, f in _MEASURED.items()},
+            "consensus_seed": seed,
+            "ensemble_seeds": [
+                rules.ensemble_seed(dataset, run, block)
+                for block in range(-(-key.n_clusterings // _protocol.BLOCK))
+            ],
+            "versions": versions(),
+        }
+        store.put(key, facts)
+        start = time.perf_counter()
+
+
+def _nmi_max(a: np.ndarray, b: np.ndarray) -> float:
+    from sklearn.metrics import normalized_mutual_info_score  # noqa: PLC0415
+
+    return float(normalized_mutual_info_score(a, b, average_method="max"))
+
+
+_MEASURED = {"nmi": metrics.nmi, "ari": metrics.ari, "nmi-max": _nmi_max}
+
+
+def _usual(
+    ensemble: Ensemble, keys: list[Key], seed: int
+) -> Iterator[tuple[Key, np.ndarray]]:
+    """Find the consensus for each number of clusters of each key."""
+    for key in keys:
+        steps = {} if key.steps is None else {"steps": key.steps}
+        ks = list(key.clusters)
+        options = {"random_state": seed, "n_jobs": 1, **steps}
+        yield key, consensus(ensemble, ks, key.method, **options)
+
+
+def _by_steps(
+    ensemble: Ensemble, keys: list[Key], seed: int
+) -> Iterator[tuple[Key, np.ndarray]]:
+    """Find the same for several step lengths, propagated from one eigendecomposition.
+
+    Other ways to propagate differ in the last digits, which can decide a cut.
+    """
+    weights = similarity.jaccard(ensemble, n_jobs=1)
+    # All lengths, also those that are done: what is found must not depend on which.
+    steps = sorted({*_protocol.STEP_VALUES, *(key.steps or 1 for key in keys)})
+    for length, Z in zip(steps, similarity.propagations(weights, steps), strict=True):
+        chosen = [key for key in keys if key.steps == length]
+        with mock.patch.object(similarity, "propagate", lambda *_, Z=Z: Z):
+            found = list(_usual(ensemble, chosen, seed))
+        yield from found
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on."""
+    packages = ("ensclust", "numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }

@@ -1,0 +1,68 @@
+"""Standardized features: exact sums, whatever the blocks."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from ensclust import Blocks
+from ensclust._generate.scaling import exact_sum, standardized
+
+X = np.random.default_rng(0).normal(size=(500, 4)) * [1, 1e6, 1e-6, 3] + [0, 7, 1e-4, 1]
+
+
+def rows_of(blocks):
+    return np.concatenate([np.column_stack(block.load()) for block in blocks])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e140])
+def test_sums_are_exact(scale):
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=99) * 10.0 ** rng.integers(-30, 10, 99) * scale
+    assert exact_sum(values) == sum(map(Fraction, values.tolist()))
+    assert exact_sum(np.zeros(3)) == exact_sum(np.empty(0)) == 0
+
+
+def test_columns_are_those_of_the_standard_scaler():
+    expected = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(standardized(X), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 123, 500])
+@pytest.mark.parametrize("engine", ["blocks", "dask"])
+def test_blocks_change_no_bit(rows, engine):
+    pytest.importorskip("dask")
+    blocks = Blocks(X, rows=rows, engine=engine)
+    np.testing.assert_array_equal(rows_of(standardized(blocks)), standardized(X))
+    turned = Blocks(X[::-1], rows=rows, engine=engine)
+    np.testing.assert_array_equal(rows_of(standardized(turned))[::-1], standardized(X))
+
+
+def test_a_far_row_costs_no_digits():
+    table = np.random.default_rng(2).normal(size=(1000, 1)) + 1e6
+    table[3] = 1e13
+    by_hand = (table - table.mean()) / table.std()
+    np.testing.assert_allclose(standardized(table), by_hand, rtol=1e-9)
+
+
+def test_constant_columns_become_0_and_float32_stays():
+    table = np.full((30, 2), 0.1, np.float32)
+    table[:15, 1] = 2
+    found = standardized(table)
+    assert found.dtype == np.float32
+    assert (found[:, 0] == 0).all()
+    np.testing.assert_allclose(found.std(axis=0), [0, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_named_by_block(value):
+    table = X.copy()
+    table[130, 1] = value
+    with pytest.raises(ValueError, match=r"rows 101 to 200: X\[30, 1\] = "):
+        standardized(Blocks(table, rows=100))
+
+
+def test_blocks_of_other_widths_are_refused():
+    with pytest.raises(ValueError, match="block 2 has 3 columns, block 1 has 4"):
+        standardized(Blocks([X, X[:, :3]]))

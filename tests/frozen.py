@@ -36,7 +36,6 @@ VARIANTS = {
     "mcla": ("mcla", {"partitioner": "ncut"}),
     METIS: ("mcla", {}),
 }
-# Unseen rows are to go to the nearest centre, which is not what happens today.
 ONE_HOT = ("kcc", "ecc", "sec")
 TREES = ("ecpcs-hc", "eac", "srs", "wct")
 CASES = {}  # name -> function of an empty directory
@@ -213,9 +212,8 @@ def predict(variant, _):
                 "one thread": combine(variant, train, n_jobs=1),
             },
         ),
+        "new": digest(model.predict(new)),
     }
-    if variant not in ONE_HOT:
-        found["new"] = digest(model.predict(new))
     return without_hash(variant, found)
 
 
@@ -259,9 +257,8 @@ def weighted(variant, kind, _):
             model.labels_,
             {"predict": model.predict(train), "blocks": np.asarray(blocks.labels_)},
         ),
+        "new": digest(model.predict(new)),
     }
-    if variant not in ONE_HOT:
-        found["new"] = digest(model.predict(new))
     return without_hash(variant, found)
 
 

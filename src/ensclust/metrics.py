@@ -1,15 +1,10 @@
 """Agreement of two clusterings, as the paper measures it, and with an ensemble."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.agreement import agreement, mean_nmi, pairwise_nmi
 from ensclust._support.validation import check_classes
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 __all__ = ["agreement", "ari", "mean_nmi", "nmi", "pairwise_nmi"]
 

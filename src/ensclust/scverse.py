@@ -1,21 +1,16 @@
 """Consensus over the clusterings of an AnnData object, by scanpy's conventions."""
 
-from __future__ import annotations
-
 import numbers
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import make
-from ensclust._support.validation import import_optional
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ensclust._methods.base import BaseConsensus
+from ensclust._methods.base import BaseConsensus
+from ensclust._support.validation import explaining, import_optional
 
 
 def consensus(
@@ -104,8 +99,14 @@ def consensus(
         random_state=random_state,
         **params,
     ).fit(_ensemble(adata, keys, runs, noise))
-    settings = {"method": method, "n_clusters": n_clusters, "keys": np.array(names)}
-    settings |= {"random_state": random_state, "noise": noise, **params}
+    settings = {
+        "method": method,
+        "n_clusters": n_clusters,
+        "keys": np.array(names),
+        "random_state": random_state,
+        "noise": noise,
+        **params,
+    }
     target = adata.copy() if copy else adata
     for name, labels in runs.items():
         target.obs[name] = labels
@@ -120,37 +121,35 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
             "labels use ensclust.consensus(labels, n_clusters)."
         )
         raise TypeError(msg)
+    known = list(adata.obs.columns)
+    columns = ", ".join(map(str, known)) or "none"
     if resolutions is not None and np.ndim(resolutions) != 1:
         msg = f"resolutions={resolutions!r} is no list. Use [{resolutions!r}, ...]."
-        raise ValueError(msg)
-    known = list(adata.obs.columns)
-    if keys is not None and np.ndim(keys) != 1:
+    elif keys is not None and np.ndim(keys) != 1:
         kind = "one name" if isinstance(keys, str) else "no list"
         msg = f"keys={keys!r} is {kind}. Give a list of columns, [{keys!r}, ...]."
-        raise ValueError(msg)
-    if not keys and not resolutions:
+    elif not keys and not resolutions:
         msg = (
             "there is nothing to combine: give keys, columns of adata.obs that hold "
             "clusterings, or resolutions, numbers at which to run Leiden. Columns: "
-            f"{', '.join(known) or 'none'}."
+            f"{columns}."
         )
-        raise ValueError(msg)
-    for key in keys or []:
-        if key not in known:
-            columns = ", ".join(known) or "none"
-            msg = f"keys: {key!r} is not in adata.obs. Its columns: {columns}."
-            raise ValueError(msg)
-    for resolution in resolutions or []:
-        is_number = isinstance(resolution, numbers.Real)
-        if not is_number or not 0 < resolution < np.inf:
-            msg = f"resolutions: {resolution!r} is no number above 0."
-            raise ValueError(msg)
-    if is_copy and adata.isbacked:
+    elif unknown := [key for key in keys or [] if key not in known]:
+        msg = f"keys: {unknown[0]!r} is not in adata.obs. Its columns: {columns}."
+    elif wrong := [value for value in resolutions or [] if not _is_positive(value)]:
+        msg = f"resolutions: {wrong[0]!r} is no number above 0."
+    elif is_copy and adata.isbacked:
         msg = (
             f"copy=True of data that are backed by {adata.filename} needs a second "
             "file. Leave out copy, or pass adata.to_memory()."
         )
-        raise ValueError(msg)
+    else:
+        return
+    raise ValueError(msg)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and 0 < float(value) < np.inf
 
 
 def _leiden_runs(
@@ -169,7 +168,6 @@ def _leiden_runs(
         raise ValueError(msg)
     # Files of old do not say where the graph is: under the default name.
     place = adata.uns[neighbors_key].get("connectivities_key", "connectivities")
-    graph = adata.obsp[place]
     # A shell without genes: what Leiden writes stays out of the caller's object.
     shell = scanpy.AnnData(obs=adata.obs[[]].copy())
     runs = {}
@@ -178,7 +176,7 @@ def _leiden_runs(
         scanpy.tl.leiden(
             shell,
             resolution,
-            adjacency=graph,
+            adjacency=adata.obsp[place],
             key_added=name,
             random_state=seed,
             flavor="igraph",
@@ -193,11 +191,9 @@ def _ensemble(
     adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
 ) -> Ensemble:
     columns = [adata.obs[key] for key in keys] + list(runs.values())
-    try:
+    what = f"keys={list(keys)} of adata.obs are not all clusterings"
+    with explaining(what, TypeError, ValueError):
         return Ensemble.from_clusterings(columns, noise=noise)
-    except (TypeError, ValueError) as error:
-        msg = f"keys={list(keys)} of adata.obs are not all clusterings: {error}"
-        raise ValueError(msg) from error
 
 
 def _write(
@@ -206,8 +202,9 @@ def _write(
     """Put the result where scanpy's users look for it."""
     pandas = import_optional("pandas", "AnnData", "pandas")
     sure = replace(model.certainty(), names=names)
-    clusters = [str(j) for j in range(model.n_clusters_)]
-    adata.obs[key] = pandas.Categorical.from_codes(model.labels_, clusters)
+    adata.obs[key] = pandas.Categorical.from_codes(
+        model.labels_, [str(j) for j in range(model.n_clusters_)]
+    )
     adata.obs[f"{key}_certainty"] = sure.item_consensus
     adata.obsm[f"{key}_memberships"] = model.memberships()
     adata.uns[key] = {

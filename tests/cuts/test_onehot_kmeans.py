@@ -450,12 +450,12 @@ def test_objectives_are_the_published_ones(golden, data, prefix):
 @given(ensembles(), st.integers(0, 99))
 def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
     rows, rng = Rows.of(ensemble), np.random.default_rng(seed)
-    problem = Problem(rows, Utility("u_c"))
+    problem = Problem.of(rows, Utility("u_c"))
     own = rng.integers(0, 2, len(rows.labels))  # nobody has centre 2 or 3
-    members, mass = problem.empty(4)
+    members, mass = rows.empty(4)
     as_centre = []  # what each row would be as the only member of a centre
     for j, row in zip(own, range(len(own)), strict=True):
-        alone = problem.empty(1)
+        alone = rows.empty(1)
         for m, c in enumerate(rows.labels[row]):
             if c >= 0:
                 alone[0][rows.start[m] + c] = alone[1][m] = rows.counts[row]
@@ -480,9 +480,8 @@ def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
 
 def test_full_centres_are_left_alone():
     rows = Rows.of(Ensemble([[0, 1], [1, 1], [0, 0]]))
-    problem = Problem(rows, Utility("u_c"))
-    members, mass = problem.empty(3)
-    for j in range(3):
-        problem.put((members, mass), j, rows, j, 1)
+    problem = Problem.of(rows, Utility("u_c"))
+    members, mass = rows.empty(3)
+    module._put((members, mass), range(3), rows, np.ones(3, int), range(3))
     rng = np.random.default_rng(0)
     assert not _repair(problem, (members, mass), np.arange(3), rng)

@@ -23,6 +23,7 @@ from ensclust import (
 )
 from ensclust._generate import joint
 from ensclust._methods import driver
+from ensclust._stream import engines
 from ensclust.cli import main
 from ensclust.cli._engines import dask_scheduler
 from strategies import random_ensemble
@@ -83,14 +84,14 @@ def test_chunks_of_unknown_size_are_fine(labels):
 
 def test_nothing_of_the_size_of_the_data_comes_before_it_is_asked_for(monkeypatch):
     sizes = []
-    compute = ensclust._stream.distributed.Dask._compute
+    compute = engines.Dask._compute
 
     def watch(self, *args):
         result = compute(self, *args)
         sizes[-1] = max(sizes[-1], len(pickle.dumps(result)))
         return result
 
-    monkeypatch.setattr(ensclust._stream.distributed.Dask, "_compute", watch)
+    monkeypatch.setattr(engines.Dask, "_compute", watch)
     for n in (1000, 8000):
         sizes.append(0)
         table = random_ensemble(n, 4, 3, 0).labels
@@ -109,12 +110,13 @@ def test_predict_knows_the_columns_without_weight(labels):
         np.testing.assert_array_equal(model.predict(labels), known.labels_)
 
 
-def test_predict_needs_the_rows_that_labels_were_given_to(labels, monkeypatch):
+def test_predict_of_too_many_rows_is_the_nearest_centre_too(labels, monkeypatch):
     monkeypatch.setattr(driver, "DEFAULT_MEMORY", 100)
     model = ensclust.KCC(4, base="precomputed", random_state=0, n_init=1)
     model.fit(Blocks(labels, rows=90))
+    np.testing.assert_array_equal(model.predict(labels), np.asarray(model.labels_))
     with pytest.raises(TypeError, match="stream of 500 objects are not in memory"):
-        model.predict(labels)
+        model.memberships()
 
 
 def test_files_are_read_by_the_workers(tmp_path, labels, client):
@@ -416,11 +418,11 @@ def test_an_interrupted_run_goes_on_from_its_counts(
     def blocks():
         return Blocks(tmp_path / "labels.npy", rows=90, engine=engine)
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:  # after the counts
-        patch.setattr(ensclust._methods.METHODS[method], "_prepare", interrupt)
+        patch.setattr(ensclust._methods.METHODS[method], "_solve", interrupt)
         with pytest.raises(KeyboardInterrupt):
             consensus(blocks(), 4, method, **options)
     assert not list(kept.glob(".*"))  # nothing half written

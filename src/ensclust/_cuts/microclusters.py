@@ -5,21 +5,15 @@ probabilities of a random walk between elite neighbours; PTS, cosine similarity 
 walks' trajectories. F microclusters are the fragments of an ensemble.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from ensclust import _kernels
+from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import check_steps
 from ensclust._trees.coassociation import CoAssociation
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 _MOST = 20  # neighbours and steps, at most
 _ROWS = 1024  # components are put together until they have so many microclusters
@@ -75,10 +69,9 @@ def elite_neighbors(
     """
     codes = CoAssociation(ensemble).codes
     values, rank = _ranked_ratios(ensemble)
-    kernel = _kernels.walks
     shared = (codes, ensemble.offsets, rank, len(values), n_neighbors)
-    tasks = [(*shared, *span) for span in _spans(len(codes), kernel.LANES)]
-    found = parallel.run(kernel.closest, tasks, n_jobs=n_jobs)
+    tasks = [(*shared, *span) for span in _spans(len(codes), _kernels.walks.LANES)]
+    found = parallel.run(_kernels.walks.closest, tasks, n_jobs=n_jobs)
     count, others, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
     indptr = np.concatenate([[0], np.cumsum(count)])
     kept = sparse.csr_array(
@@ -134,11 +127,10 @@ class TrajectorySimilarity:
         self.steps = check_steps(steps)
         P = _transitions(neighbors, sizes)
         self._parts = [_Part(P, members, steps) for members in _components(P)]
-        width = _kernels.walks.WIDTH
         tasks = [
             (part, *span)
             for part in self._parts
-            for span in _spans(len(part.members), width)
+            for span in _spans(len(part.members), _kernels.walks.WIDTH)
         ]
         parallel.run(_Part.measure, tasks, n_jobs=n_jobs)
 
@@ -205,8 +197,7 @@ def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_a
     """Return P; rows without neighbours stay empty."""
     P = sparse.csr_array(neighbors, dtype=np.float64, copy=True)
     P.data *= np.asarray(sizes, np.float64)[P.indices]
-    total = P.sum(axis=1)
-    P.data /= np.repeat(total, np.diff(P.indptr))
+    P.data /= np.repeat(P.sum(axis=1), np.diff(P.indptr))
     return P
 
 
@@ -217,11 +208,10 @@ def _arrays(P: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _components(P: sparse.csr_array) -> list[np.ndarray]:
     """Return the members of the graph's components, small ones together."""
-    n_components, component = csgraph.connected_components(P, directed=False)
+    component = csgraph.connected_components(P, directed=False)[1]
     order = np.argsort(component, kind="stable")
-    ends = np.cumsum(np.bincount(component, minlength=n_components))
     parts, first = [], 0
-    for last in ends:
+    for last in np.cumsum(np.bincount(component)):
         if last - first >= _ROWS or last == len(order):
             parts.append(order[first:last])
             first = last

@@ -18,22 +18,18 @@ chance proportional to its number of objects, as in memory.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._ensemble.flow import Cut, TooManyRowsError
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
 from ensclust._trees.known_rows import Affinity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._ensemble.flow import Counts
 
 _NEVER = 1e300  # score of a centre that nobody may join
 _SMALL = 2**20  # look-ups below which waking a second thread costs more
@@ -66,10 +62,18 @@ class Rows:
         fragments = counts.fragments()
         return cls(fragments.labels, fragments.counts, counts.offsets, counts.sizes)
 
-    def with_labels(self, labels: np.ndarray) -> Rows:
-        """Return other rows, one object each, of the same base clusters."""
+    @classmethod
+    def single(cls, labels: np.ndarray, start: np.ndarray, sizes: np.ndarray) -> Rows:
+        """Return rows of one object each."""
         labels = np.ascontiguousarray(labels, np.int32)
-        return Rows(labels, np.ones(len(labels), np.int64), self.start, self.sizes)
+        return cls(labels, np.ones(len(labels), np.int64), start, sizes)
+
+    def empty(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return zero members (Nc, k) and mass (M, k) of centres."""
+        return (
+            np.zeros((len(self.sizes), k), np.int64),
+            np.zeros((self.labels.shape[1], k), np.int64),
+        )
 
     @cached_property
     def clustering(self) -> np.ndarray:
@@ -132,8 +136,8 @@ class Centres:
     ----------
     divergence : Divergence
         Weights of the rows.
-    start, sizes : ndarray
-        As those of :class:`Rows`.
+    sizes : ndarray of shape (Nc,)
+        Objects per base cluster.
     tables : tuple of ndarray
         The look-ups of the centres, (Nc + 1, k) and (M, k) or (0, k).
     members : ndarray of shape (Nc, k)
@@ -147,7 +151,6 @@ class Centres:
     fitted: ClassVar[dict[str, Any]] = {}
 
     divergence: Divergence
-    start: np.ndarray
     sizes: np.ndarray
     tables: tuple[np.ndarray, np.ndarray]
     members: np.ndarray
@@ -169,16 +172,12 @@ class Centres:
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the label of the nearest centre, -1 for a row in no clustering."""
-        nothing = np.zeros((0, len(self.start) - 1), np.int32)
-        known = Rows(nothing, np.zeros(0, np.int64), self.start, self.sizes)
-        own = known.with_labels(rows.labels)
-        weights = self.divergence.weights(own)
+        own = Rows.single(rows.labels, self.affinity.offsets, self.sizes)
+        shared = (own, self.divergence.weights(own), self.tables)
         spans = parallel.blocks(len(own.labels), parallel.thread_count(n_jobs))
-        tasks = [(own, weights, self.tables, a, b) for a, b in spans]
-        found = [
-            nearest for nearest, _, _ in parallel.run(_nearest, tasks, n_jobs=n_jobs)
-        ]
-        labels = self.names[np.concatenate(found)]
+        tasks = [(*shared, *span) for span in spans]
+        found = parallel.run(_nearest, tasks, n_jobs=n_jobs)
+        labels = self.names[np.concatenate([nearest for nearest, _, _ in found])]
         labels[(own.labels < 0).all(axis=1)] = -1
         return labels
 
@@ -209,7 +208,6 @@ class OneHotKMeans:
         k = found.members.shape[1]
         assignment = Centres(
             self.settings["divergence"],
-            counts.offsets,
             counts.sizes,
             found.tables,
             found.members,
@@ -309,17 +307,15 @@ def onehot_kmeans(
         return _over_blocks(counts, n_clusters, divergence, n_init, rule, seed)
     inverse = counts.fragments().inverse
     given = check_init(init, n_clusters, counts.n_objects)
-    starts: deque = deque()
-    for s in range(n_init if given is None else len(given)):
-        rng = np.random.default_rng((seed, s))
-        first = (
-            _draw(rng, rows.counts, n_clusters) if given is None else inverse[given[s]]
-        )
-        starts.append((s, first, rng))
+    numbers = range(n_init if given is None else len(given))
+    rngs = [np.random.default_rng((seed, s)) for s in numbers]
+    drawn = (_draw(rng, rows.counts, n_clusters) for rng in rngs)
+    firsts = drawn if given is None else inverse[given]
+    starts = deque(zip(numbers, firsts, rngs, strict=True))
     threads = parallel.thread_count(n_jobs)
     outer = threads if len(starts) >= threads else 1
-    problem = Problem(rows, divergence)
-    start = partial(_from_rows, problem, max_iter, tol, repair, threads // outer)
+    settings = (max_iter, tol, repair, threads // outer)
+    start = partial(_from_rows, Problem.of(rows, divergence), *settings)
     found = parallel.run(_best_of, [(starts, start)] * outer, n_jobs=outer)
     best = min(found, key=lambda one: one[:2])[-1]
     return best._replace(labels=best.labels[inverse])
@@ -361,39 +357,41 @@ def _draw(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
     return first[np.argsort(rings[first], kind="stable")]
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
     """The rows with their weights and distances: tables, bounds and objectives.
 
-    ``cluster_mass`` (Nc,) and ``constant`` are given where the rows are not at hand.
+    Attributes
+    ----------
+    rows : Rows
+        The distinct rows; none where there are too many to keep.
+    divergence : Divergence
+        Weights and distances.
+    weights : ndarray of shape (F,)
+        Weight of one object of each row.
+    cluster_mass : ndarray of shape (Nc,)
+        Weights of the objects of each base cluster, summed.
+    constant : float
+        What the tables leave out of the objective.
     """
 
-    def __init__(self, rows, divergence, cluster_mass=None, constant=None):
-        self.rows = rows
-        self.divergence = divergence
-        self.weights = divergence.weights(rows)
-        self.constant = constant
-        self.cluster_mass = cluster_mass
-        if cluster_mass is None:
-            self.constant = divergence.constant(rows, self.weights)
-            self.cluster_mass = rows.per_cluster(rows.counts * self.weights)
+    rows: Rows
+    divergence: Divergence
+    weights: np.ndarray
+    cluster_mass: np.ndarray
+    constant: float
 
-    def empty(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return zero members (Nc, k) and mass (M, k)."""
-        shapes = (len(self.rows.sizes), k), (self.rows.labels.shape[1], k)
-        return np.zeros(shapes[0], np.int64), np.zeros(shapes[1], np.int64)
+    @classmethod
+    def of(cls, rows: Rows, divergence: Divergence) -> Problem:
+        """Return the problem of rows that are all at hand."""
+        weights = divergence.weights(rows)
+        mass = rows.per_cluster(rows.counts * weights)
+        return cls(rows, divergence, weights, mass, divergence.constant(rows, weights))
 
     def spare(self, rng: np.random.Generator, k: int) -> np.ndarray:
         """Draw the base cluster that stands in where a centre has no member."""
         n_base = np.diff(self.rows.start)[:, None]
         return (rng.random((len(n_base), k)) * n_base).astype(np.int64)
-
-    def put(self, centres, j: Any, rows: Rows, row: int, weight: int) -> None:
-        """Make one row, whose objects have this weight, the only member of centre j."""
-        members, mass = centres
-        there = rows.labels[row] >= 0
-        clusters = rows.start[:-1] + rows.labels[row]
-        members[clusters[there], j] = rows.counts[row]
-        mass[there, j] = rows.counts[row] * weight
 
     def tables(self, members, mass, spare) -> tuple[np.ndarray, np.ndarray]:
         """Return the look-up tables of the centroids; members and mass are used up."""
@@ -511,9 +509,8 @@ def _from_rows(
 ) -> Descent:
     """Descend from some of the distinct rows, looking again only at those in doubt."""
     rows, k = problem.rows, len(first)
-    spare, centres = problem.spare(rng, k), problem.empty(k)
-    for j, row in enumerate(first):
-        problem.put(centres, j, rows, row, problem.weights[row])
+    spare, centres = problem.spare(rng, k), rows.empty(k)
+    _put(centres, range(k), rows, problem.weights, first)
     labels = np.full(len(rows.labels), -1, np.int32)
     other, lead = np.empty_like(labels), np.empty(len(labels))
 
@@ -525,8 +522,8 @@ def _from_rows(
     run = descend(
         problem, centres, spare, accepted=accepted, max_iter=max_iter, tol=tol
     )
-    totals, tables = problem.empty(k), next(run)
-    before = tables
+    totals = rows.empty(k)
+    before = tables = next(run)
     try:
         while True:
             state = (*problem.bounds(tables, before), labels, other, lead)
@@ -541,7 +538,7 @@ def _assign(problem: Problem, tables, state: tuple, totals: tuple, threads) -> i
     rows, k = problem.rows, tables[0].shape[1]
     small = rows.labels.size * k < _SMALL
     spans = parallel.blocks(len(rows.labels), 1 if small else threads)
-    more = [problem.empty(k) for _ in spans[1:]]
+    more = [rows.empty(k) for _ in spans[1:]]
     fixed = (rows.labels, rows.start, rows.counts, problem.weights, *tables, *state)
     tasks = [
         (*fixed, *own, *span) for own, span in zip([totals, *more], spans, strict=True)
@@ -556,16 +553,23 @@ def _assign(problem: Problem, tables, state: tuple, totals: tuple, threads) -> i
 def _repair(problem: Problem, centres, labels, rng) -> bool:
     """Make a random row the only member of each empty centre, if one can help."""
     empty = np.flatnonzero(~centres[1].any(axis=0))
-    if not len(empty):
-        return False
     rows, weights = problem.rows, problem.weights
-    candidates = np.flatnonzero(_differ(rows, weights, labels, *centres))
-    if not len(candidates):
-        return False
-    chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
-    for j, row in zip(empty, chosen, strict=False):
-        problem.put(centres, j, rows, row, weights[row])
-    return True
+    differs = len(empty) and _differ(rows, weights, labels, *centres)
+    candidates = np.flatnonzero(differs)
+    if len(candidates):
+        chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
+        _put(centres, empty, rows, weights, chosen)
+    return bool(len(candidates))
+
+
+def _put(centres, places, rows: Rows, weights: np.ndarray, chosen) -> None:
+    """Make each of the chosen rows the only member of a centre, while there are any."""
+    members, mass = centres
+    for j, row in zip(places, chosen, strict=False):
+        there = rows.labels[row] >= 0
+        clusters = rows.start[:-1] + rows.labels[row]
+        members[clusters[there], j] = rows.counts[row]
+        mass[there, j] = rows.counts[row] * weights[row]
 
 
 def _differ(rows: Rows, weights, labels, members, mass) -> np.ndarray:
@@ -597,10 +601,10 @@ def _over_blocks(
     """
     max_iter, tol, repair = rule
     nothing = np.zeros((0, counts.n_clusterings), np.int32)
-    known = Rows(nothing, np.zeros(0, np.int64), counts.offsets, counts.sizes)
+    known = Rows.single(nothing, counts.offsets, counts.sizes)
     drawn, mass = draw(counts, known, divergence, seed, n_init, k)
     constant = divergence.largest_constant(counts.n_objects)
-    problem = Problem(known, divergence, mass, constant)
+    problem = Problem(known, divergence, divergence.weights(known), mass, constant)
 
     def begin(rng: np.random.Generator, first: Drawn) -> Any:
         def accepted(centres, tables, totals) -> bool:
@@ -608,22 +612,20 @@ def _over_blocks(
             if not repair or not len(empty):
                 return False
             mixed = partial(_mixed, tables=tables, totals=totals)
-            settings = (known, divergence, int(rng.integers(2**62)), 1, len(empty))
-            (chosen,), _ = draw(counts, *settings, mixed)
+            again, n = int(rng.integers(2**62)), len(empty)
+            (chosen,), _ = draw(counts, known, divergence, again, 1, n, mixed)
             put(centres, empty, chosen)
             return bool(len(chosen.labels))
 
         n = len(first.labels)
-        spare, centres = problem.spare(rng, n), problem.empty(n)
-        put(centres, np.arange(n), first)
+        spare, centres = problem.spare(rng, n), known.empty(n)
+        put(centres, range(n), first)
         rule = {"accepted": accepted, "max_iter": max_iter, "tol": tol}
         return descend(problem, centres, spare, **rule)
 
-    def put(centres, places: np.ndarray, rows: Drawn) -> None:
-        own = known.with_labels(rows.labels)
-        weights = divergence.weights(own)
-        for i, j in zip(range(len(weights)), places, strict=False):
-            problem.put(centres, j, own, i, weights[i])
+    def put(centres, places, rows: Drawn) -> None:
+        own = Rows.single(rows.labels, known.start, known.sizes)
+        _put(centres, places, own, divergence.weights(own), range(len(own.labels)))
 
     runs = [
         begin(np.random.default_rng((seed, s)), first) for s, first in enumerate(drawn)
@@ -654,24 +656,28 @@ def draw(
     among: Callable | None = None,
 ) -> tuple[list[Drawn], np.ndarray]:
     """Draw k distinct rows for each start, in one pass; also sum weights (Nc,)."""
-    shared: dict[str, Any] = {"known": known, "divergence": divergence, "seed": seed}
-    work = partial(_ring, **shared, n_init=n_init, k=k, among=among)
+    work = partial(
+        _ring,
+        known=known,
+        divergence=divergence,
+        seed=seed,
+        n_init=n_init,
+        k=k,
+        among=among,
+    )
     return counts.fold(work, partial(_earliest, k=k))
 
 
 def _ring(rows: Ensemble, start: int, *, known, divergence, seed, n_init, k, among):
-    own = known.with_labels(rows.labels)
+    own = Rows.single(rows.labels, known.start, known.sizes)
     weights = divergence.weights(own)
     allowed = (own.labels >= 0).any(axis=1)
     if among is not None:
         allowed &= among(own, weights)
     objects = np.flatnonzero(allowed) + start
     labels = own.labels[allowed]
-    drawn = []
-    for s in range(n_init):
-        clocks = _clocks(seed, s, objects)
-        order = np.argsort(clocks, kind="stable")
-        drawn.append(_distinct(clocks[order], labels[order], objects[order], k))
+    clocks = (_clocks(seed, s, objects) for s in range(n_init))
+    drawn = [_distinct(rings, labels, objects, k=k) for rings in clocks]
     return drawn, own.per_cluster(weights)
 
 
@@ -685,12 +691,13 @@ def _clocks(seed: int, start: int, objects: np.ndarray) -> np.ndarray:
     return -np.log(((h >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53)
 
 
-def _distinct(clocks, labels, objects, k: int) -> Drawn:
-    """Return the first k rows that differ; what comes in is in order."""
+def _distinct(clocks, labels, objects, *, k: int) -> Drawn:
+    """Return the first k rows that differ, in the order of their clocks."""
+    order = np.lexsort((objects, clocks))
     reach = 4 * k
     while True:
-        _, first = np.unique(labels[:reach], axis=0, return_index=True)
-        first = np.sort(first)[:k]
+        _, first = np.unique(labels[order[:reach]], axis=0, return_index=True)
+        first = order[np.sort(first)[:k]]
         if len(first) == k or reach >= len(labels):
             return Drawn(clocks[first], labels[first], objects[first])
         reach *= 4
@@ -698,30 +705,27 @@ def _distinct(clocks, labels, objects, k: int) -> Drawn:
 
 def _earliest(one, other, *, k: int):
     (left, mass), (right, more) = one, other
-    drawn = []
-    for pair in zip(left, right, strict=True):
-        clocks, labels, objects = map(np.concatenate, zip(*pair, strict=True))
-        order = np.lexsort((objects, clocks))
-        drawn.append(_distinct(clocks[order], labels[order], objects[order], k))
+    drawn = [
+        _distinct(*map(np.concatenate, zip(*pair, strict=True)), k=k)
+        for pair in zip(left, right, strict=True)
+    ]
     return drawn, mass + more
 
 
 def _nearest(rows: Rows, weights: np.ndarray, tables, a: int, b: int) -> tuple:
     """Return the nearest centres of some rows, and members and mass of each centre."""
-    table, slope = tables
-    k = table.shape[1]
-    members = np.zeros((len(rows.sizes), k), np.int64)
-    mass = np.zeros((rows.labels.shape[1], k), np.int64)
+    k = tables[0].shape[1]
+    totals = rows.empty(k)
     nobody = np.full(len(rows.labels), -1, np.int32)
     nearest, lead = np.empty_like(nobody), np.empty(len(nobody))
-    fixed = (rows.labels, rows.start, rows.counts, weights, table, slope)
-    state = (np.zeros((2, k)), 0.0, nobody, nearest, lead, members, mass)
-    _kernels.onehot.assign(*fixed, *state, a, b)
-    return nearest[a:b], members, mass
+    fixed = (rows.labels, rows.start, rows.counts, weights, *tables)
+    state = (np.zeros((2, k)), 0.0, nobody, nearest, lead)
+    _kernels.onehot.assign(*fixed, *state, *totals, a, b)
+    return nearest[a:b], *totals
 
 
 def _nearest_all(rows: Ensemble, start: int, *, known, divergence, tables) -> list:
-    own = known.with_labels(rows.labels)
+    own = Rows.single(rows.labels, known.start, known.sizes)
     weights, n = divergence.weights(own), len(own.labels)
     return [_nearest(own, weights, table, 0, n)[1:] for table in tables]
 

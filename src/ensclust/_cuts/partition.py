@@ -1,14 +1,15 @@
 """Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 from sklearn.cluster import KMeans
@@ -16,17 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from ensclust._ensemble.flow import Cut
+from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
+from ensclust._support.encoding import first_places, ranks
 from ensclust._support.validation import check_n_clusters, check_square, import_optional
 from ensclust._trees.known_rows import Affinity, KnownRows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from ensclust._ensemble.flow import Counts
 
 _SMALL = 1000  # rows up to which one thread works
 _LARGE = 4000  # rows from which a few eigenvectors are found by iteration
@@ -178,9 +173,8 @@ def metis(
     k = check_n_clusters(n_clusters, len(W))
     pymetis = import_metis()
     runs = np.zeros((len(seeds), len(W)), np.int64)
-    if k == 1 or k == len(W):
-        runs += np.arange(len(W)) if k > 1 else 0
-        return runs
+    if k in {1, len(W)}:
+        return runs + (np.arange(len(W)) if k > 1 else 0)
     graph = _metis_graph(pymetis, W, _capped(sizes, k))
     for run, seed in zip(runs, seeds, strict=True):
         options = pymetis.Options(seed=int(seed))
@@ -355,30 +349,21 @@ def _discretise(rows: np.ndarray, start: int) -> np.ndarray:
         if np.array_equal(axis, labels):
             break
         labels = axis
-        left, _, right = np.linalg.svd(_part_sums(rows, labels, k))
+        indicator = np.zeros((len(rows), k))
+        indicator[np.arange(len(rows)), labels] = 1
+        left, _, right = np.linalg.svd(indicator.T @ rows)
         rotation = right.T @ left.T
     return labels
-
-
-def _part_sums(rows: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    indicator = np.zeros((len(rows), k))
-    indicator[np.arange(len(rows)), labels] = 1
-    return indicator.T @ rows
 
 
 def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
     """Return the value of each partition, worked out once for equal ones."""
     known: dict[bytes, float] = {}
-    values = []
-    for labels in found:
-        first = np.unique(labels, return_index=True)[1]
-        renamed = np.empty(k, np.int64)
-        renamed[labels[np.sort(first)]] = np.arange(len(first))
-        key = renamed[labels].tobytes()
+    keys = [ranks(first_places(labels, k))[0][labels].tobytes() for labels in found]
+    for key, labels in zip(keys, found, strict=True):
         if key not in known:
             known[key] = _value(graph, degree, labels, k)
-        values.append(known[key])
-    return np.array(values)
+    return np.array([known[key] for key in keys])
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
@@ -389,16 +374,6 @@ def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) ->
             inside = graph[np.ix_(members, members)].sum()
             value -= float(inside / degree[members].sum())
     return value
-
-
-class _Tridiagonal(NamedTuple):
-    """A = Q T Q^T: the tridiagonal T, and Q as Householder reflections."""
-
-    diagonal: np.ndarray
-    beside: np.ndarray
-    reflections: np.ndarray
-    scales: np.ndarray
-    n_work: int  # the room of syevr: sizes of blocks, and so rounding, hang on it
 
 
 class Spectrum:
@@ -427,7 +402,6 @@ class Spectrum:
 
     def __init__(self, A: np.ndarray):
         self._matrix = A
-        self._reduced: _Tridiagonal | None = None
 
     def __len__(self) -> int:
         return len(self._matrix)
@@ -440,9 +414,7 @@ class Spectrum:
                 return self._iterate(k)
         # On small matrices threads wait for each other longer than they work.
         with parallel.one_blas_thread() if n < _SMALL else nullcontext():
-            if self._reduced is None:
-                self._reduced = self._reduce()
-            return _vectors(self._reduced, k)
+            return self._vectors(k)
 
     def _iterate(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         start = np.random.default_rng(0).normal(size=len(self))
@@ -451,32 +423,35 @@ class Spectrum:
             self._matrix, k, which="LA", v0=start, ncv=n_kept, tol=0
         )
 
-    def _reduce(self) -> _Tridiagonal:
+    @cached_property
+    def _reduced(self) -> tuple:
+        """A = Q T Q^T: Q as Householder reflections, and the tridiagonal T.
+
+        Last comes the room of syevr: sizes of blocks, and so rounding, hang on it.
+        """
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
         A = self._matrix.copy() if len(self) > _LARGE else self._matrix
         n = len(A)
         n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
-        reflections, diagonal, beside, scales, _ = lapack.dsytrd(
-            A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1
+        reduced = lapack.dsytrd(A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1)
+        return *reduced[:-1], n_work - 2 * n
+
+    def _vectors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        reflections, diagonal, beside, scales, n_work = self._reduced
+        n = len(diagonal)
+        if n == 1:  # nothing beside the diagonal, which older SciPy does not take
+            return diagonal.copy(), np.ones((1, 1))
+        eigenvalues, vectors = linalg.eigh_tridiagonal(
+            diagonal,
+            beside,
+            select="i",
+            select_range=(n - k, n - 1),
+            check_finite=False,
+            lapack_driver="stebz",
         )
-        return _Tridiagonal(diagonal, beside, reflections, scales, n_work - 2 * n)
-
-
-def _vectors(reduced: _Tridiagonal, k: int) -> tuple[np.ndarray, np.ndarray]:
-    n = len(reduced.diagonal)
-    if n == 1:  # nothing beside the diagonal, which older SciPy does not take
-        return reduced.diagonal.copy(), np.ones((1, 1))
-    eigenvalues, vectors = linalg.eigh_tridiagonal(
-        reduced.diagonal,
-        reduced.beside,
-        select="i",
-        select_range=(n - k, n - 1),
-        check_finite=False,
-        lapack_driver="stebz",
-    )
-    # The first row is no part of the reflections.
-    below = np.asfortranarray(vectors[1:])
-    product = "L", "N", reduced.reflections[1:, :-1], reduced.scales, below
-    vectors[1:] = lapack.dormqr(*product, reduced.n_work, overwrite_c=1)[0]
-    return eigenvalues, vectors
+        # The first row is no part of the reflections.
+        below = np.asfortranarray(vectors[1:])
+        product = "L", "N", reflections[1:, :-1], scales, below
+        vectors[1:] = lapack.dormqr(*product, n_work, overwrite_c=1)[0]
+        return eigenvalues, vectors

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensclust import _kernels
 from ensclust._ensemble.agreement import agreement_of, contingency
-from ensclust._ensemble.flow import Cut
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
 from ensclust._support.encoding import NOWHERE, first_places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._ensemble.flow import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +52,7 @@ class Vote:
 
     def renumbered(self, rank: np.ndarray) -> Vote:
         """Return the same with other numbers of clusters."""
-        has_vote = self.meta_labels >= 0
-        meta = np.where(has_vote, rank[self.meta_labels], -1)
+        meta = np.where(self.meta_labels >= 0, rank[self.meta_labels], -1)
         return replace(self, meta_labels=meta)
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
@@ -84,16 +79,14 @@ class Vote:
     def _votes(self, rows: Ensemble) -> tuple[np.ndarray, ...]:
         """Return meta labels, weights (M,), and the weight of each meta-cluster."""
         meta = np.asarray(self.meta_labels, np.int64)
-        weights = self.weights
-        if weights is None:
-            weights = np.ones(rows.n_clusterings)
+        weights = np.ones(rows.n_clusterings) if self.weights is None else self.weights
         per_cluster = np.repeat(weights, rows.cluster_counts)
         return meta, weights, np.bincount(meta[meta >= 0], per_cluster[meta >= 0])
 
     def _run(self, kernel, rows: Ensemble, votes: tuple, out: np.ndarray, n_jobs):
         spans = parallel.blocks(rows.n_objects, parallel.thread_count(n_jobs))
-        shared = (rows.columns, rows.offsets, *votes, out)
-        parallel.run(kernel, [(*shared, a, b) for a, b in spans], n_jobs=n_jobs)
+        tasks = [(rows.columns, rows.offsets, *votes, out, *span) for span in spans]
+        parallel.run(kernel, tasks, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,15 +166,13 @@ def settle(
                 ballots[i] = ballot
             else:
                 votes[i] = votes[i].without_losers(used)
-    best = 0
-    if several:
 
-        def quality(i: int) -> tuple[int, float]:
-            nmi = np.nan_to_num(agreement_of(counts, ballots[i].shared).nmi)
-            shared = float(np.average(nmi, weights=votes[i].weights))
-            return len(ballots[i].first), shared
+    def quality(i: int) -> tuple[int, float]:
+        nmi = np.nan_to_num(agreement_of(counts, ballots[i].shared).nmi)
+        shared = float(np.average(nmi, weights=votes[i].weights))
+        return len(ballots[i].first), shared
 
-        best = max(range(len(votes)), key=quality)
+    best = max(range(len(votes)), key=quality) if several else 0
     return votes[best], ballots[best]
 
 

@@ -1,20 +1,15 @@
 """Agreement of base clusterings with a clustering or with each other, from counts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.ensemble import Ensemble, as_counts
+from ensclust._ensemble.flow import Counts
 from ensclust._support.validation import check_labelling, check_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from ensclust._ensemble.flow import Counts
 
 
 class Agreement(NamedTuple):
@@ -97,9 +92,7 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     ensemble = as_counts(ensemble)
     nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
-    if not weights.any():
-        return np.ones(len(weights))
-    return weights / weights.mean()
+    return weights / weights.mean() if weights.any() else np.ones(len(weights))
 
 
 def contingency(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
@@ -192,15 +185,13 @@ def _crowd_nmi(ensemble: Ensemble) -> np.ndarray:
     """Return the mean NMI of each clustering with the others, (M,)."""
     scores = pairwise_nmi(ensemble)
     np.fill_diagonal(scores, np.nan)
-    compared = np.isfinite(scores)
-    return np.nansum(scores, axis=1) / np.maximum(compared.sum(axis=1), 1)
+    n_compared = np.isfinite(scores).sum(axis=1)
+    return np.nansum(scores, axis=1) / np.maximum(n_compared, 1)
 
 
 def spans(ensemble: Counts) -> Iterator[tuple[int, int]]:
     """Yield where the base clusters of each clustering begin and end."""
-    yield from zip(
-        ensemble.offsets[:-1].tolist(), ensemble.offsets[1:].tolist(), strict=True
-    )
+    return pairwise(ensemble.offsets.tolist())
 
 
 def _entropy(counts: np.ndarray) -> float:

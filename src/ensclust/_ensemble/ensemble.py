@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._ensemble.label_table import label_columns
+from ensclust._files.tables import read_labels
 from ensclust._support import notebook, parallel
 from ensclust._support.encoding import (
     as_sequence,
@@ -21,6 +23,7 @@ from ensclust._support.encoding import (
     look_up,
     noise_of,
     pieces,
+    unmasked,
 )
 from ensclust._support.validation import (
     bad_label_shape,
@@ -28,10 +31,8 @@ from ensclust._support.validation import (
     late_noise,
     naming_index,
     no_clusterings,
+    no_table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _DTYPES = (np.uint8, np.uint16, np.uint32)
 
@@ -213,8 +214,7 @@ class Ensemble:
         if not absent.any():
             return self
         ensemble = self.take(~absent)
-        places = np.cumsum(~absent) - 1
-        ensemble.places = _frozen(np.where(absent, -1, places))
+        ensemble.places = _frozen(np.where(absent, -1, np.cumsum(~absent) - 1))
         return ensemble
 
     def take(self, rows: np.ndarray) -> Ensemble:
@@ -230,8 +230,9 @@ class Ensemble:
         """Return the ensemble of the given clusterings (a mask or indices)."""
         with naming_index("clusterings", clusterings, self.n_clusterings):
             numbers = np.arange(self.n_clusterings)[clusterings]
-        categories = [self.categories[m] for m in numbers]
-        return Ensemble.from_codes(self.columns[numbers], categories)
+        return Ensemble.from_codes(
+            self.columns[numbers], [self.categories[m] for m in numbers]
+        )
 
     def recode(self, labels: Any) -> Ensemble:
         """Return labels of other objects, numbered by the categories of this ensemble.
@@ -332,8 +333,7 @@ class Ensemble:
 
     def __getstate__(self) -> dict:
         """Return what cannot be found again: neither sizes nor fragments."""
-        kept = ("columns", "categories", "places")
-        return {name: vars(self)[name] for name in kept}
+        return {name: vars(self)[name] for name in ("columns", "categories", "places")}
 
     def __setstate__(self, state: dict) -> None:
         """Restore a pickled ensemble, whose arrays are writeable until then."""
@@ -403,3 +403,52 @@ def _outside(codes: np.ndarray) -> np.ndarray:
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
+    """Return the M columns of a label table, each (N,).
+
+    ``labels`` is an array-like, a DataFrame, or the path of a file that
+    :func:`ensclust.io.read_labels` reads.
+    """
+    if isinstance(labels, str | os.PathLike):
+        labels = read_labels(labels).labels(noise)
+    if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
+        msg = (
+            f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
+            "adata, keys=[...]), or give its columns, adata.obs[[...]]."
+        )
+        raise TypeError(msg)
+    if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
+        columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
+    elif hasattr(labels, "get_columns"):  # polars
+        columns = [column.to_numpy() for column in labels.get_columns()]
+    else:
+        labels = _table(labels)
+        columns = list(labels.T)
+    if len(labels.shape) != 2 or 0 in labels.shape:
+        raise bad_label_shape(labels.shape)
+    return columns
+
+
+def _table(labels: Any) -> np.ndarray:
+    if hasattr(labels, "toarray"):
+        msg = (
+            f"labels is a sparse {type(labels).__name__}. Give a dense table of "
+            "labels, (n_objects, n_clusterings)."
+        )
+        raise TypeError(msg)
+    try:
+        table = unmasked(labels)
+    except ValueError as error:
+        msg = (
+            "labels has rows of different length. Give one row per object with one "
+            "label per base clustering, -1 where there is none."
+        )
+        raise ValueError(msg) from error
+    if table.ndim == 0:
+        raise no_table(labels)
+    if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
+        table = np.asarray(labels, dtype=object)
+    return table

@@ -7,16 +7,12 @@ base clusters or of distinct label rows. Objects are only passed over: once to c
 once to label, and for some methods a few times between (``Counts.fold``).
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from ensclust._ensemble.ensemble import Ensemble, Fragments
+from ensclust._ensemble.ensemble import Ensemble, Fragments
 
 
 class Counts(Protocol):
@@ -137,7 +133,7 @@ class Cut(NamedTuple):
         The first object of each label, where cutting has found them already.
     """
 
-    assignment: Assignment
+    assignment: Any
     n_labels: int
     fitted: dict[str, Any]
     labels: np.ndarray | None = None

@@ -1,20 +1,16 @@
 """NPY and NPZ files: plain arrays, whose size is known before memory is taken."""
 
-from __future__ import annotations
-
 import math
 import zipfile
+from collections.abc import Collection
+from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from ensclust._support import memory
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
 
 # NumPy parses the header of an NPY file by Python's compiler, which two threads at a
 # time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
@@ -67,8 +63,11 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
         for info in members.values():
             with archive.open(info) as file:
                 needed += _check_array(file, info.file_size)
-        remedy = "Save the arrays as NPY or Parquet, which are read in blocks."
-        memory.require(needed, f"reading {path}", remedy)
+        memory.require(
+            needed,
+            f"reading {path}",
+            "Save the arrays as NPY or Parquet, which are read in blocks.",
+        )
         arrays = {}
         for name, info in members.items():
             with HEADER, archive.open(info) as file:
@@ -82,25 +81,21 @@ def _check_array(file: IO[bytes], size: int) -> int:
     """Return the bytes of an array, from its head, or raise; its file has ``size``."""
     if not size:
         msg = "it is empty."
-        raise ValueError(msg)
-    if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
+    elif file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
         msg = "it is no NPY or NPZ file."
-        raise ValueError(msg)
-    version = tuple(file.read(2))
-    if version not in _HEADERS:
+    elif (version := tuple(file.read(2))) not in _HEADERS:
         msg = f"version {version} of the format is not for plain arrays."
-        raise ValueError(msg)
-    with HEADER:
-        shape, _, dtype = _HEADERS[version](file)
-    if dtype.hasobject:
-        msg = "it holds Python objects, which are never loaded."
-        raise ValueError(msg)
-    needed = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or file.tell() + needed > size:
-        held = max(0, size - file.tell())
-        msg = (
-            f"it says that it holds an array of shape {shape} and type {dtype}, "
-            f"{needed:,} bytes, but only {held:,} bytes are there."
-        )
-        raise ValueError(msg)
-    return needed
+    else:
+        with HEADER:
+            shape, _, dtype = _HEADERS[version](file)
+        needed, held = math.prod(shape) * dtype.itemsize, size - file.tell()
+        if dtype.hasobject:
+            msg = "it holds Python objects, which are never loaded."
+        elif min(shape, default=0) >= 0 and needed <= held:
+            return needed
+        else:
+            msg = (
+                f"it says that it holds an array of shape {shape} and type {dtype}, "
+                f"{needed:,} bytes, but only {max(0, held):,} bytes are there."
+            )
+    raise ValueError(msg)

@@ -1,16 +1,12 @@
 """Files as blocks of rows: which files, which columns, where blocks begin and end."""
 
-from __future__ import annotations
-
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from ensclust._files import h5ad, sources
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from ensclust._support.columns import choose_columns
 
 KINDS = (
     "the path of an .npy, .parquet or .h5ad file, of a directory of Parquet files or "
@@ -49,7 +45,7 @@ def choose(path: Path, source: sources.Source, columns, id_column) -> list[int]:
     if source.choice and columns is None:
         msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
         raise ValueError(msg)
-    return sources.choose_columns(
+    return choose_columns(
         path, source.names, columns, id_column, source.index, source.groups
     )[1]
 
@@ -70,11 +66,13 @@ def open_source(path: Path, columns, content: str) -> sources.Source:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return sources.open_parquet(path)
-    if suffix == ".npy":
-        return sources.open_numpy(path, ())
-    if content == "labels":
-        return h5ad.open_labels(path)
-    return h5ad.open_features(path, columns or ())
+    if suffix != ".h5ad":
+        return sources.open_numpy(path, columns or ())
+    return (
+        h5ad.open_labels(path)
+        if content == "labels"
+        else h5ad.open_features(path, columns or ())
+    )
 
 
 def load(path: Path, columns, content, used: list[int], a: int, b: int) -> list:

@@ -1,26 +1,26 @@
-"""Cells of a table to numbers: features or labels, block by block.
+"""Cells of a table to numbers, features or labels, and delimited text to such cells.
 
 Both classes keep what they have read in buffers that grow in place, so that memory
 stays near the size of the table they return.
 """
 
-from __future__ import annotations
-
+import csv
 import math
 import numbers
 import re
+import sys
 from collections import defaultdict
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from io import TextIOWrapper
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ensclust._support.encoding import encode_column
+from ensclust._support.progress import tell
 from ensclust._support.validation import LABEL_RULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 NOT_CLUSTERED = frozenset({"", "NA", "<NA>", "NaN", "nan", "NAN", "None", "null"})
 
@@ -72,10 +72,8 @@ class Features:
                 self._refuse(f"row {first_row + row + 1}", m, column[row : row + 1])
         if not self._buffer and all(c.dtype == np.float32 for c in columns):
             self.dtype = np.dtype(np.float32)
-        block = np.empty((len(columns[0]), len(columns)), self.dtype)
-        for m, column in enumerate(columns):
-            block[:, m] = column
-        self._buffer.extend(block)
+        block = np.stack(columns, axis=1, dtype=self.dtype, casting="unsafe")
+        self._buffer.extend(np.ascontiguousarray(block))
 
     def values(self) -> np.ndarray:
         """Return the rows added so far."""
@@ -84,10 +82,8 @@ class Features:
     def _refuse(self, place: str, m: int, value: Any) -> NoReturn:
         value = value.tolist()[0] if isinstance(value, np.ndarray) else value
         where = f"{self.path}, {place}, column {self.names[m]!r}"
-        if value in ("", None):
-            found = f"{where} is empty; expected a finite number."
-        else:
-            found = f"{where}: {value!r} is not a finite number."
+        is_empty = value in ("", None)
+        wrong = " is empty; expected" if is_empty else f": {value!r} is not"
         is_text = isinstance(value, str) and value not in NOT_CLUSTERED
         if is_text and _COMMA.fullmatch(value):
             hint = _COMMA_HINT
@@ -95,7 +91,7 @@ class Features:
             hint = _ID_HINT
         else:
             hint = "To leave a column out, name the others in columns (--columns)."
-        msg = f"{found} {hint}"
+        msg = f"{where}{wrong} a finite number. {hint}"
         raise ValueError(msg)
 
 
@@ -118,8 +114,10 @@ class Labels:
         self.place = "row"
         for m, (known, column) in enumerate(zip(self._columns, columns, strict=True)):
             if column.dtype.kind not in "biufUOT":
-                where = f"{self.path}, column {self.names[m]!r}"
-                msg = f"{where} has dtype {column.dtype}. {LABEL_RULE}"
+                msg = (
+                    f"{self.path}, column {self.names[m]!r} has dtype {column.dtype}. "
+                    f"{LABEL_RULE}"
+                )
                 raise TypeError(msg)
             rows = range(first_row + 1, first_row + 1 + len(column))
             if column.dtype.kind == "O":
@@ -132,8 +130,10 @@ class Labels:
         wrong = {kind for kind in set(map(type, column)) if not issubclass(kind, plain)}
         for row, value in zip(rows, column if wrong else (), strict=False):
             if type(value) in wrong:
-                where = f"{self.path}, row {row}, column {self.names[m]!r}"
-                msg = f"{where}: {value!r} is no label. {LABEL_RULE}"
+                msg = (
+                    f"{self.path}, row {row}, column {self.names[m]!r}: {value!r} is "
+                    f"no label. {LABEL_RULE}"
+                )
                 raise ValueError(msg)
 
     def values(self) -> np.ndarray:
@@ -142,7 +142,10 @@ class Labels:
         Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells.
         """
         tables = [self._labels_of(m) for m in range(len(self.names))]
-        blanks = [self._blanks_of(m) for m in range(len(self.names))]
+        blanks = [
+            np.array([text.strip() in NOT_CLUSTERED for text in column.known], bool)
+            for column in self._columns
+        ]
         largest = max(int(table.max()) for table in tables)
         dtype = np.min_scalar_type(-1 - max(largest, 0))
         labels = np.empty((len(tables), len(self._columns[0])), dtype)
@@ -154,11 +157,6 @@ class Labels:
                 empty[m] = blanks[m][codes]
         self.empty = None if empty is None else empty.T
         return labels.T
-
-    def _blanks_of(self, m: int) -> np.ndarray:
-        """Return whether each distinct cell of column ``m`` is empty."""
-        known = self._columns[m].known
-        return np.array([text.strip() in NOT_CLUSTERED for text in known], bool)
 
     def _labels_of(self, m: int) -> np.ndarray:
         """Return the label that each distinct cell of column ``m`` stands for."""
@@ -189,7 +187,12 @@ def meaning(texts: Iterable[str]) -> dict[str, int | None]:
 
 def no_label(where: str, text: str) -> ValueError:
     """Return the error for a cell that is no label."""
-    return ValueError(f"{where}: {text!r} {_why_no_label(text)}")
+    why = f"is no label. {LABEL_RULE}"
+    if _COMMA.fullmatch(text):
+        why = f"is no label. {_COMMA_HINT}"
+    elif float(text) > _LARGEST and math.isfinite(float(text)):
+        why = f"is above 2**63 - 1, the largest integer label. {_ID_HINT}"
+    return ValueError(f"{where}: {text!r} {why}")
 
 
 def present_texts(column: np.ndarray) -> np.ndarray:
@@ -221,8 +224,7 @@ class _Codes:
     def add(self, cells: Iterable[str], places: Sequence[int]) -> None:
         """Take the texts of some rows."""
         before = len(self.known)
-        code = self.known.__getitem__
-        codes = np.fromiter(map(code, cells), np.uint32, len(places))
+        codes = np.fromiter(map(self.known.__getitem__, cells), np.uint32, len(places))
         if len(self.known) > before:
             values, first = np.unique(codes, return_index=True)
             self.places += [places[i] for i in first[values >= before]]
@@ -277,9 +279,123 @@ def _whole(number: str) -> int | None:
     return max(value, -1) if value <= _LARGEST else None
 
 
-def _why_no_label(text: str) -> str:
-    if _COMMA.fullmatch(text):
-        return f"is no label. {_COMMA_HINT}"
-    if float(text) > _LARGEST and math.isfinite(float(text)):
-        return f"is above 2**63 - 1, the largest integer label. {_ID_HINT}"
-    return f"is no label. {LABEL_RULE}"
+STDIN = Path("<stdin>")  # stands for "-", also in messages
+
+_DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
+_SAMPLE = 50  # lines to guess the delimiter from
+_TOLD = 8192  # records between two reports of progress
+
+
+def read_records(
+    path: Path, delimiter: str | None = None
+) -> Generator[tuple[int, list[str]], None, None]:
+    """Yield (line number, cells) for each record; all have as many cells as the first.
+
+    Parameters
+    ----------
+    path : Path
+        A file in UTF-8, or STDIN.
+    delimiter : str, optional
+        What separates cells; by default guessed from the first lines.
+    """
+    handle = sys.stdin.buffer if path == STDIN else path.open("rb")
+    stream = TextIOWrapper(handle, "utf-8-sig", newline="")
+    size = path.stat().st_size if path.is_file() else 0
+    try:
+        for number, record in enumerate(_parse(path, stream, delimiter)):
+            if size and number % _TOLD == 0:
+                tell(handle.tell(), size)
+            yield record
+    except UnicodeDecodeError as error:
+        msg = (
+            f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}). "
+            "Save it as UTF-8, or as NPY or Parquet."
+        )
+        raise ValueError(msg) from error
+    finally:
+        stream.detach()
+        if path != STDIN:
+            handle.close()
+
+
+def is_header(rows: list[list[str]]) -> bool:
+    """Whether the first of some rows holds names, as ``read_features`` defines it."""
+    if counts_columns(rows):
+        return True
+    first = enumerate(map(str.strip, rows[0]))
+    names = {i: cell for i, cell in first if not is_number_or_missing(cell)}
+    below = {i: {row[i].strip() for row in rows[1:]} for i in names}
+    return any(
+        below[i] and all(map(is_number_or_missing, below[i])) for i in names
+    ) or (bool(names) and not any(name in below[i] for i, name in names.items()))
+
+
+def counts_columns(rows: list[list[str]]) -> bool:
+    """Whether the first of some rows is 0, 1, ..., as pandas names columns by default.
+
+    It may follow an empty name, that of the index. Of one or two columns it is taken
+    for data where there are whole numbers below.
+    """
+    cells = [cell.strip() for cell in rows[0]]
+    is_indexed = len(cells) > 1 and not cells[0]
+    names = cells[is_indexed:]
+    if names != [str(i) for i in range(len(names))]:
+        return False
+    below = [cell.strip() for row in rows[1:] for cell in row]
+    return is_indexed or len(names) > 2 or not any(map(str.isdecimal, below))
+
+
+def _parse(
+    path: Path, stream: Iterator[str], delimiter: str | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records; blank lines are none, but in a single column empty cells."""
+    start, width, blank = 1, 0, []
+    try:
+        sample = list(islice(stream, _SAMPLE))
+        delimiter = delimiter or _guess_delimiter(sample)
+        every = chain(sample, stream)
+        lines = map(str.rstrip, every) if delimiter == " " else every
+        reader = csv.reader(
+            lines, delimiter=delimiter, strict=True, skipinitialspace=True
+        )
+        for row in reader:
+            line, start = start, reader.line_num + 1
+            if not row:
+                blank.append(line)
+                continue
+            if width == 1:
+                yield from ((skipped, [""]) for skipped in blank)
+            blank.clear()
+            width = width or len(row)
+            if len(row) != width:
+                is_decimal = delimiter == "," and len(row) > width
+                hint = " If commas are decimal marks here, write points instead."
+                msg = (
+                    f"{path}, line {line}: found {len(row)} field"
+                    f"{'s' * (len(row) != 1)}, expected {width} as in the first row "
+                    f"(delimiter {delimiter!r}).{hint * is_decimal}"
+                )
+                raise ValueError(msg)
+            yield line, row
+    except csv.Error as error:
+        msg = f"{path}, record at line {start}: {error}."
+        raise ValueError(msg) from error
+
+
+def _guess_delimiter(sample: list[str]) -> str:
+    """Return the delimiter that gives all records the same number of cells, above 1."""
+    rows = [line.strip().split(" ") for line in sample if line.strip()]
+    numbers = all(is_number_or_missing(cell) for row in rows for cell in row)
+    if numbers and rows and min(map(len, rows)) > 1:  # names may hold spaces
+        return " "
+    widths = {}
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(sample, delimiter=delimiter, skipinitialspace=True)
+        try:
+            counts = [len(row) for row in reader if row]
+        except csv.Error:  # a line of very many cells is none with another delimiter
+            counts = []
+        # The sample may end inside a quoted cell.
+        widths[delimiter] = counts[:-1] if len(sample) == _SAMPLE else counts
+    even = (d for d, n in widths.items() if len(set(n)) == 1 and n[0] > 1)
+    return next(even, max(",;\t|", key=lambda delimiter: (widths[delimiter] or [0])[0]))

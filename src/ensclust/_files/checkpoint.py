@@ -1,19 +1,15 @@
 """Checkpoint: a directory with what an unfinished run has found, to go on from."""
 
-from __future__ import annotations
-
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust._files.archives import read_arrays
 from ensclust._support.validation import check_path
 from ensclust._support.whole_files import replacing
-
-if TYPE_CHECKING:
-    import os
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,10 @@ class Checkpoint:
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            why = error.strerror or error
-            msg = f"checkpoint={str(folder)!r} cannot be a directory: {why}."
+            msg = (
+                f"checkpoint={str(folder)!r} cannot be a directory: "
+                f"{error.strerror or error}."
+            )
             raise OSError(msg) from error
         return Path(folder)
 

@@ -1,22 +1,17 @@
 """AnnData files (h5ad): obs columns as labels, X or obsm as features, labels back."""
 
-from __future__ import annotations
-
 import math
 import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
 from ensclust._files.sources import Source, row_blocks
 from ensclust._support import memory
 from ensclust._support.validation import gibibytes, import_optional
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _LARGEST = 2**31  # bytes that X may take when its zeros are written out
 _SHOWN = 20
@@ -45,9 +40,10 @@ def open_labels(path: Path) -> Source:
             for rows in row_blocks(within or range(n_rows), len(positions)):
                 yield [_rows_of(column, rows) for column in columns]
 
-    shown = ["", *map(str, names[1:])]
-    choice = f"obs columns {_listed(shown[1:])}"
-    return Source(shown, n_rows, blocks, index=0, choice=choice)
+    shown = list(map(str, names[1:]))
+    return Source(
+        ["", *shown], n_rows, blocks, index=0, choice=f"obs columns {_listed(shown)}"
+    )
 
 
 def _rows_of(column: Any, rows: slice) -> np.ndarray:
@@ -102,29 +98,32 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
                     for i in positions
                 ]
 
-    source = Source([*names, *genes], len(ids), blocks, index=0, groups=groups)
-    return replace(source, width=8) if is_wide and not embeddings else source
+    width = 8 if is_wide and not embeddings else 4
+    return Source([*names, *genes], len(ids), blocks, 0, groups, width=width)
 
 
 def contents(path: Path) -> dict[str, Any]:
     """Return what the file holds: sizes, obs columns with kinds, names in obsm."""
     with _reading(path) as file:
-        obs = _element(file, "obs")
-        n_genes = len(_element(file, "var"))
-        obsm = {name: list(file[f"obsm/{name}"].shape) for name in file.get("obsm", {})
-                if hasattr(file[f"obsm/{name}"], "shape")}  # fmt: skip
-        columns = [
-            {
-                "name": str(name),
-                "kind": str(obs[name].dtype),
-                "n_values": int(obs[name].nunique()),
-                "n_missing": int(obs[name].isna().sum()),
-            }
-            for name in obs.columns
-        ]
-    return {
-        "n_objects": len(obs), "n_genes": n_genes, "obs": columns, "obsm": obsm
-    }  # fmt: skip
+        obs, obsm = _element(file, "obs"), file.get("obsm", {})
+        return {
+            "n_objects": len(obs),
+            "n_genes": len(_element(file, "var")),
+            "obs": [
+                {
+                    "name": str(name),
+                    "kind": str(obs[name].dtype),
+                    "n_values": int(obs[name].nunique()),
+                    "n_missing": int(obs[name].isna().sum()),
+                }
+                for name in obs.columns
+            ],
+            "obsm": {
+                name: list(obsm[name].shape)
+                for name in obsm
+                if hasattr(obsm[name], "shape")
+            },
+        }
 
 
 def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) -> None:
@@ -171,8 +170,11 @@ def _element(file: Any, name: str) -> Any:
 
 
 def _require(element: Any) -> None:
-    what = f"{element.name.lstrip('/')} of {element.file.filename}"
-    memory.require(_size(element), what, "Name other columns (--columns).")
+    memory.require(
+        _size(element),
+        f"{element.name.lstrip('/')} of {element.file.filename}",
+        "Name other columns (--columns).",
+    )
 
 
 def _size(element: Any) -> int:
@@ -194,29 +196,27 @@ def _group(file: Any, name: str) -> Any:
 
 def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> Any:
     """Return X as something to take rows of, without reading it."""
-    if "X" not in file:
-        msg = f"{path} has no X. Name an entry of obsm in columns (--columns)."
-        raise ValueError(msg)
-    X = file["X"]
+    X = file.get("X")
     is_dense = hasattr(X, "shape")
-    found = tuple(map(int, X.shape if is_dense else X.attrs["shape"]))
-    if found != shape:
+    if X is None:
+        msg = f"{path} has no X. Name an entry of obsm in columns (--columns)."
+    elif (found := tuple(map(int, X.shape if is_dense else X.attrs["shape"]))) != shape:
         msg = (
             f"{path} is damaged: X has shape {found}, but obs and var have {shape[0]} "
             f"and {shape[1]} rows."
         )
-        raise ValueError(msg)
-    if is_dense:
+    elif is_dense:
         return X
-    if (needed := 8 * shape[0] * n_columns) > _LARGEST:
+    elif (needed := 8 * shape[0] * n_columns) > _LARGEST:
         names = _listed(list(file.get("obsm", {})))
         msg = (
             f"{path}: X is sparse; {n_columns} of its columns as dense numbers take "
             f"{gibibytes(needed)}. Name an entry of obsm ({names}) or some genes in "
             "columns (--columns)."
         )
-        raise ValueError(msg)
-    return require_anndata("reading").sparse_dataset(X)
+    else:
+        return require_anndata("reading").sparse_dataset(X)
+    raise ValueError(msg)
 
 
 def _dense(block: Any) -> np.ndarray:

@@ -1,23 +1,18 @@
 """Binary tables (NPY, NPZ, Parquet) as columns that are read in blocks of rows."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensclust._files.archives import read_arrays
-from ensclust._support.validation import import_optional
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from ensclust._support.validation import explaining, import_optional
 
 _CELLS = 2**18  # numbers converted at a time
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
@@ -66,36 +61,6 @@ def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + step, rows.stop))
 
 
-def choose_columns(
-    path, names, columns, id_column, index, groups=None
-) -> tuple[int | None, list[int]]:
-    """Return the positions of the id column and of the columns to use."""
-    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
-        msg = f"columns={columns!r}; expected a list of names of columns."
-        raise TypeError(msg)
-    id_at = index if id_column is None else _position(path, names, id_column)
-    if columns is None:
-        used = [i for i in range(len(names)) if i not in (id_at, index)]
-    else:
-        known = groups or {}
-        parts = [known.get(name) or [_position(path, names, name)] for name in columns]
-        used = list(chain.from_iterable(parts))
-    if not used:
-        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
-        raise ValueError(msg)
-    return id_at, used
-
-
-def _position(path, names: Sequence[str], name: str) -> int:
-    if names.count(name) == 1:
-        return names.index(name)
-    shown = ", ".join(map(repr, filter(None, names[:20])))
-    shown += ", ..." if len(names) > 20 else ""
-    number = "no column" if name not in names else f"{names.count(name)} columns"
-    msg = f"{path} has {number} {name!r}. Its columns are {shown}."
-    raise ValueError(msg)
-
-
 def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     """Return the arrays of an NPY or NPZ file as one table.
 
@@ -104,36 +69,37 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     1, 2, ...
     """
     arrays = _load(path)
-    shapes = {name: array.shape for name, array in arrays.items()}
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
     for name, array in named.items():
         if array.ndim not in (1, 2) or not array.dtype.itemsize:
             what = f"array {name!r}" if name else "an array"
-            shape = f"shape {array.shape}, {array.dtype}; expected rows and columns"
-            msg = f"{path} holds {what} of {shape}."
+            msg = (
+                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
+                "rows and columns."
+            )
             raise ValueError(msg)
     lengths = {len(array) for array in named.values()}
     if len(lengths) != 1:
         msg = (
-            f"{path} holds arrays of different length: {_in_words(shapes)}. Name those "
+            f"{path} holds arrays of different length: {_in_words(arrays)}. Name those "
             "that describe the same objects in columns (--columns)."
         )
         raise ValueError(msg)
     if not (n_rows := lengths.pop()):
         msg = f"{path} holds no objects."
         raise ValueError(msg)
-    columns: list[tuple[str, int]] = []
+    several = len(arrays) > 1
     names: list[str] = []
     groups: dict[str, list[int]] = {}
     for name, array in named.items():
         width = array.shape[1] if array.ndim == 2 else 1
         groups[name] = list(range(len(names), len(names) + width))
-        columns += [(name, i) for i in range(width)]
-        if len(arrays) > 1 and array.ndim == 1:
-            names.append(name)
-        else:
-            prefix = name if len(arrays) > 1 else ""
-            names += [f"{prefix}{i + 1}" for i in range(width)]
+        names += (
+            [name]
+            if several and array.ndim == 1
+            else [f"{name * several}{i + 1}" for i in range(width)]
+        )
+    columns = [(name, i) for name, at in groups.items() for i in range(len(at))]
     index = names.index("object") if "object" in names else None
     mixed = len(named) > 1 and any(array.ndim == 2 for array in named.values())
 
@@ -143,16 +109,18 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
         for rows in row_blocks(within or range(n_rows), len(positions)):
             # Mapped afresh, so that the pages of earlier blocks are let go.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
-            chosen = (columns[i] for i in positions)
-            block = [_column(mapped[name], rows, i) for name, i in chosen]
+            chosen = ((mapped[name], i) for name, i in (columns[p] for p in positions))
+            parts = (a[rows] if a.ndim == 1 else a[rows, i] for a, i in chosen)
+            block = list(map(np.asarray, parts))
             for column in block:
                 if column.dtype.kind == "U":
                     _check_text(path, column)
             yield block
 
     width = 4 if any(a.dtype == np.float32 for a in named.values()) else 8
-    choice = _in_words(shapes) * mixed
-    return Source(names, n_rows, blocks, index, groups, choice, width=width)
+    return Source(
+        names, n_rows, blocks, index, groups, _in_words(arrays) * mixed, width=width
+    )
 
 
 def whole_file(array: np.ndarray) -> Path | None:
@@ -175,16 +143,8 @@ def whole_file(array: np.ndarray) -> Path | None:
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
-    try:
+    with explaining(f"{path} cannot be read as an array", ValueError):
         return read_arrays(path)
-    except ValueError as error:
-        msg = f"{path} cannot be read as an array: {error}"
-        raise ValueError(msg) from error
-
-
-def _column(array: np.ndarray, rows: slice, i: int) -> np.ndarray:
-    block = np.asarray(array[rows])
-    return block[:, i] if block.ndim == 2 else block
 
 
 def _check_text(path: Path, column: np.ndarray) -> None:
@@ -195,26 +155,24 @@ def _check_text(path: Path, column: np.ndarray) -> None:
         raise ValueError(msg)
 
 
-def _in_words(shapes: dict[str, tuple[int, ...]]) -> str:
+def _in_words(arrays: dict[str, np.ndarray]) -> str:
     return ", ".join(
-        f"{name} ({' x '.join(map(str, shape))})" for name, shape in shapes.items()
+        f"{name} ({' x '.join(map(str, one.shape))})" for name, one in arrays.items()
     )
 
 
 def open_parquet(path: Path) -> Source:
     """Return a Parquet file's columns; a row group is decoded piece by piece."""
     parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
-    with _reading_parquet(path):
-        file = parquet.ParquetFile(path)
-        schema = file.schema_arrow
+    with _reading_parquet(path), parquet.ParquetFile(path) as file:
+        schema, meta = file.schema_arrow, file.metadata
         index = (schema.pandas_metadata or {}).get("index_columns", [])
     name, count = max(Counter(schema.names).items(), key=itemgetter(1), default=("", 0))
     if count > 1:
         msg = f"{path} has {count} columns {name!r}. Rename them."
         raise ValueError(msg)
     index = [schema.names.index(name) for name in index if name in schema.names]
-    if not index and schema.names[:1] == ["object"]:
-        index = [0]
+    index = index or [0] * (schema.names[:1] == ["object"])
 
     def blocks(
         positions: list[int], within: range | None = None
@@ -235,9 +193,6 @@ def open_parquet(path: Path) -> Source:
                 msg = f"{stop - done} of its {meta.num_rows} rows are missing."
                 raise ValueError(msg)
 
-    file.close()
-    only = index[0] if len(index) == 1 else None
-    meta = file.metadata
     pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
     if sum(pieces) != meta.num_rows:
         msg = (
@@ -246,20 +201,17 @@ def open_parquet(path: Path) -> Source:
         )
         raise ValueError(msg)
     width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name of float32
+    only = index[0] if len(index) == 1 else None
     return Source(
         list(schema.names), meta.num_rows, blocks, only, pieces=pieces, width=width
     )
 
 
-@contextmanager
-def _reading_parquet(path: Path) -> Iterator[None]:
+def _reading_parquet(path: Path) -> AbstractContextManager[None]:
     """Name the file in what Arrow says about it."""
     arrow = import_optional("pyarrow", "reading Parquet", "parquet")
-    try:
-        yield
-    except (arrow.ArrowException, ValueError, OSError) as error:
-        msg = f"{path} cannot be read as Parquet: {error}"
-        raise ValueError(msg) from error
+    wrong = (arrow.ArrowException, ValueError, OSError)
+    return explaining(f"{path} cannot be read as Parquet", *wrong)
 
 
 def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:

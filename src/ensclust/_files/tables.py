@@ -4,31 +4,34 @@ Every format is read in blocks of rows, so that memory stays near the size of th
 that comes out. Files are written beside their destination and moved there when whole.
 """
 
-from __future__ import annotations
-
+import csv
+import numbers
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ensclust._files import h5ad, sources
-from ensclust._files.cells import Features, Labels
-from ensclust._files.delimited import STDIN, counts_columns, is_header, read_records
-from ensclust._files.sources import choose_columns
-from ensclust._files.writing import labelled_columns, write_rows
+from ensclust._files import block_files, h5ad
+from ensclust._files.cells import (
+    STDIN,
+    Features,
+    Labels,
+    counts_columns,
+    is_header,
+    read_records,
+)
 from ensclust._support import memory
+from ensclust._support.columns import choose_columns
 from ensclust._support.progress import tell
-from ensclust._support.validation import check_path, import_optional, warn
+from ensclust._support.validation import check_path, import_optional, unexpected, warn
 from ensclust._support.whole_files import check_writable, refuse_input, replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
@@ -119,8 +122,8 @@ def read_features(
            [7., 3.]])
     """
     table = _read(path, columns, id_column, header, Features)
-    first = table.values[:, 0]
-    if columns is None and table.values.shape[1] > 1 and _counts_objects(first):
+    values = table.values
+    if columns is None and values.shape[1] > 1 and _counts_objects(values[:, 0]):
         warn(
             f"{path}: column {table.columns[0]!r} counts the objects. If it names "
             "them, pass it as id_column (--id-column)."
@@ -248,25 +251,31 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
     """Read any format; ``kind`` turns cells into numbers."""
     check_path(path)
     if header not in (None, True, False):
-        msg = f"header={header!r}; expected True, False or None."
-        raise ValueError(msg)
+        raise unexpected(header, "header", "True, False or None")
     path = STDIN if str(path) == "-" else Path(path)
     suffix = _suffix(path)
     if path != STDIN:
         _check_readable(path)
     if suffix in _TEXT:
         return _read_text(path, columns, id_column, header, kind)
-    source = _open(path, suffix, [*(columns or ()), *filter(None, [id_column])], kind)
+    wanted = [*(columns or ()), *filter(None, [id_column])]
+    source = block_files.open_source(
+        path, wanted, "labels" if kind is Labels else "features"
+    )
     if source.choice and columns is None:
         msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
         raise ValueError(msg)
     if not source.n_rows:
         msg = f"{path} holds no objects."
         raise ValueError(msg)
-    index, groups = source.index, source.groups
-    id_at, used = choose_columns(path, source.names, columns, id_column, index, groups)
-    least = source.n_rows * len(used) * (1 if kind is Labels else source.width)
-    memory.require(least, f"the table of {path}", _MUCH)
+    id_at, used = choose_columns(
+        path, source.names, columns, id_column, source.index, source.groups
+    )
+    memory.require(
+        source.n_rows * len(used) * (1 if kind is Labels else source.width),
+        f"the table of {path}",
+        _MUCH,
+    )
     cells = kind(path, [source.names[i] for i in used])
     ids: list = []
     done = 0
@@ -276,16 +285,6 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         done += len(block[0])
         tell(done, source.n_rows)
     return _table(cells, None if id_at is None else ids)
-
-
-def _open(path: Path, suffix: str, wanted: Sequence[str], kind) -> sources.Source:
-    if suffix == ".parquet":
-        return sources.open_parquet(path)
-    if suffix == ".h5ad" and kind is Labels:
-        return h5ad.open_labels(path)
-    if suffix == ".h5ad":
-        return h5ad.open_features(path, wanted)
-    return sources.open_numpy(path, wanted)
 
 
 def _read_text(path, columns, id_column, header, kind) -> Table:
@@ -325,22 +324,23 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
 
 
 def _table(cells: Features | Labels, ids: list | None) -> Table:
-    values = cells.values()
-    return Table(values, tuple(cells.names), ids, getattr(cells, "empty", None))
+    return Table(cells.values(), tuple(cells.names), ids, getattr(cells, "empty", None))
 
 
 def _all_distinct(column: np.ndarray) -> bool:
     head = column[:1000]
-    if len(column) < 3 or column.min() < 0 or len(np.unique(head)) < len(head):
-        return False
-    return len(np.unique(column)) == len(column)
+    return (
+        len(column) >= 3
+        and bool(column.min() >= 0)
+        and len(np.unique(head)) == len(head)
+        and len(np.unique(column)) == len(column)
+    )
 
 
 def _counts_objects(column: np.ndarray) -> bool:
     """Whether a column of features is a number of the row: 0, 1, ... or 1, 2, ..."""
-    if len(column) < 10 or column[0] not in (0, 1):
-        return False
-    return bool((column == np.arange(len(column)) + column[0]).all())
+    may_be = len(column) >= 10 and column[0] in (0, 1)
+    return may_be and bool((column == np.arange(len(column)) + column[0]).all())
 
 
 def _suffix(path: Path) -> str:
@@ -373,3 +373,51 @@ def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
         came = "there is none" if source is None else f"the input is {source}"
         msg = f"{path} would be a copy of an h5ad input, but {came}. Write a CSV file."
         raise ValueError(msg)
+
+
+def labelled_columns(labels: np.ndarray, names: Any, ids: Any) -> tuple[list, dict]:
+    """Return the ids and the columns by name, or raise where they do not fit."""
+    if labels.ndim not in (1, 2) or not labels.size or labels.dtype.kind not in "iu":
+        msg = (
+            f"labels has shape {labels.shape} and type {labels.dtype}; expected "
+            "integers, a row per object and a column per clustering."
+        )
+        raise ValueError(msg)
+    table = labels.reshape(len(labels), -1)
+    _check_length("names", names, table.shape[1])
+    if ids is not None:
+        _check_length("ids", ids, len(table))
+    reserved = ("object", "file", "allow_pickle")  # ids, and words of NumPy
+    for name in names:
+        if not isinstance(name, str) or name in reserved or list(names).count(name) > 1:
+            msg = f"names holds {name!r}. Give texts that differ, and not {reserved}."
+            raise ValueError(msg)
+    columns = dict(zip(names, table.T, strict=True))
+    return list(range(len(table))) if ids is None else _plain(list(ids)), columns
+
+
+def _check_length(name: str, given: Any, wanted: int) -> None:
+    if not hasattr(given, "__len__") or isinstance(given, str):
+        msg = f"{name} is of type {type(given).__name__}; expected a list of {wanted}."
+        raise TypeError(msg)
+    if len(given) != wanted:
+        msg = (
+            f"{name} has {len(given)} entries; expected {wanted}. Give a name per "
+            "column of labels, an id per row."
+        )
+        raise ValueError(msg)
+
+
+def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
+    """Write ids and labels as text."""
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(["object", *columns])
+    labels = (column.tolist() for column in columns.values())
+    writer.writerows(zip(objects, *labels, strict=True))
+
+
+def _plain(ids: list) -> list:
+    """Return ids of one kind, which every format can hold: else as text."""
+    kinds = (str, numbers.Integral, numbers.Real)
+    is_plain = any(all(isinstance(one, kind) for one in ids) for kind in kinds)
+    return ids if is_plain else ["" if one is None else str(one) for one in ids]

@@ -1,15 +1,11 @@
 """Zarr arrays on disk: opened only if reading them runs no code of theirs."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ensclust._support import memory
-from ensclust._support.validation import import_optional
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from ensclust._support.validation import explaining, import_optional
 
 _METADATA = ("zarr.json", ".zarray")
 
@@ -26,20 +22,21 @@ def open_array(path: Path) -> Any:
     and so is one of which the chunks beside each other do not fit into memory.
     """
     zarr = import_optional("zarr", "reading Zarr", "zarr")
-    try:
+    wrong = (ValueError, TypeError, KeyError, OSError)
+    with explaining(f"{path} cannot be read as a Zarr array", *wrong):
         metadata = [(path / n).read_text() for n in _METADATA if (path / n).exists()]
         if any(_names_pickle(json.loads(text)) for text in metadata):
             msg = "it holds pickled Python objects, which are never loaded."
             raise ValueError(msg)
         array = zarr.open_array(path, mode="r")
-    except (ValueError, TypeError, KeyError, OSError) as error:
-        msg = f"{path} cannot be read as a Zarr array: {error}"
-        raise ValueError(msg) from error
     if len(array.shape) == 2:
         rows = min(array.shape[0], array.chunks[0])
         needed = rows * array.shape[1] * array.dtype.itemsize
-        what = f"reading {rows:,} rows of {path}, one chunk,"
-        memory.require(needed, what, "Store it in smaller chunks.")
+        memory.require(
+            needed,
+            f"reading {rows:,} rows of {path}, one chunk,",
+            "Store it in smaller chunks.",
+        )
     return array
 
 

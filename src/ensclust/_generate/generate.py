@@ -1,11 +1,9 @@
 """generate(): features in, the labels of many base clusterings out."""
 
-from __future__ import annotations
-
-from functools import partial
 from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scipy import sparse
 
@@ -15,9 +13,6 @@ from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.label_stream import LabelStream, check_output
 from ensclust._support.kinds import is_stream
 from ensclust._support.validation import check_path
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def generate(
@@ -157,13 +152,8 @@ def _write(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
     check_output(Path(path), blocks.path)
     known = survey(blocks)
     labels = generator.fit_stream(blocks, known).stream_
-    works = [partial(_column, m=m) for m in range(len(generator.models_))]
+    works = [itemgetter(m) for m in range(len(generator.models_))]
     names = generator.get_feature_names_out().tolist()
     starts = [0, *accumulate(known.lengths[i] for i in sorted(known.lengths))]
-    stream = LabelStream(labels, works, [0] * len(works), starts, names=names)
-    stream.write(path)
+    LabelStream(labels, works, [0] * len(works), starts, names=names).write(path)
     return Blocks(path)
-
-
-def _column(columns, *, m: int) -> np.ndarray:
-    return columns[m]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -37,10 +38,8 @@ from ensclust._support.validation import (
     check_random_state,
     check_share,
     no_sparse,
+    unexpected,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class EnsembleGenerator(TransformerMixin, BaseEstimator):
@@ -112,23 +111,32 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit every base clusterer to ``X``."""
-        if is_stream(X):
-            return self.fit_stream(X)
-        return self.fit_checked(validate_features(self, X))
+        return (
+            self.fit_stream(X)
+            if is_stream(X)
+            else self.fit_checked(validate_features(self, X))
+        )
 
     def fit_checked(self, X) -> EnsembleGenerator:
         """Do as :meth:`fit` for an array or CSR matrix that was validated before."""
         self.n_features_in_ = X.shape[1]
         check_noise(self.noise)
-        check_n_clusterings(self.n_clusterings, X.shape[0])
+        m, n = check_integer(self.n_clusterings, "n_clusterings"), X.shape[0]
+        what = f"an ensemble of {m:,} clusterings of {n:,} objects"
+        memory.require(m * n, what, "Lower n_clusterings.")
         diversity = self._diversity(*X.shape)
-        if X.shape[0] >= joint.MANY and self._is_joint(X, diversity):
-            fitted, sample = self._on_sample(X.shape[0], X.__getitem__)
-            settings = (X, sample, self._rounds(), self.n_jobs)
-            fitted, labels = joint.fit_array(fitted, *settings)
+        # k-means of all rows, if they are many, is made for all clusterings together.
+        is_kmeans = isinstance(self.base, str) and self.base == "kmeans"
+        is_whole = diversity.n_rows is None and not sparse.issparse(X)
+        if n >= joint.MANY and is_kmeans and is_whole:
+            fitted, sample = self._on_sample(n, X.__getitem__)
+            fitted, labels = joint.fit_array(
+                fitted, X, sample, self._rounds(), self.n_jobs
+            )
         else:
-            rng = check_random_state(self.random_state)
-            fitted, labels = self._runs(X, self.base_k, diversity, rng)
+            fitted, labels = self._runs(
+                X, self.base_k, diversity, check_random_state(self.random_state)
+            )
         self._keep(fitted)
         self.ensemble_ = Ensemble.from_clusterings(labels, noise=self.noise)
         return self
@@ -155,8 +163,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         self._keep(fitted)
         self.n_features_in_ = sample.shape[1]
         labels = joint.label_stream(fitted, blocks)
-        is_dask = is_dask_array(X)
-        self.stream_ = labels.to_dask(len(self.models_)) if is_dask else labels
+        self.stream_ = labels.to_dask(len(self.models_)) if is_dask_array(X) else labels
         return self
 
     def _on_sample(self, n: int, take: Callable) -> tuple[joint.Fitted, np.ndarray]:
@@ -164,8 +171,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         asked = check_share(self.max_samples, "max_samples", n, "objects")
         sample = take(joint.sample_rows(n, asked, self.random_state))
         base_k = default_base_k(n) if self.base_k is None else self.base_k
-        n_columns = sample.shape[1]
-        diversity = replace(self._diversity(n, n_columns), n_rows=None)
+        diversity = replace(self._diversity(n, sample.shape[1]), n_rows=None)
         rng = check_random_state(deepcopy(self.random_state))
         return self._runs(sample, base_k, diversity, rng)[0], sample
 
@@ -179,9 +185,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         ks = draw_base_k(base_k, diversity.n_rows or X.shape[0], m, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=m)
         prototypes = self._prototypes(m, diversity)
-        mean = unit = X32 = None
-        if any(isinstance(prototype, KMeans) for prototype in prototypes):
-            mean, unit, X32 = scaled(X)
+        has_own = any(isinstance(prototype, KMeans) for prototype in prototypes)
+        mean, unit, X32 = scaled(X) if has_own else (None, None, None)
         # BLAS limits and filters of warnings are global: set once around all runs, lest
         # runs restore each other's. OpenMP limits belong to a thread: set in each, for
         # libraries looked up here, since to do so beside an import may be a deadlock.
@@ -206,9 +211,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         return joint.Fitted(models, views, max(n_iter), mean, unit), labels
 
     def _keep(self, fitted: joint.Fitted) -> None:
-        self.models_, self.views_ = fitted.models, fitted.views
-        self.n_iter_ = fitted.n_iter
-        self.mean_, self.unit_ = fitted.mean, fitted.unit
+        self.models_, self.views_, self.n_iter_, self.mean_, self.unit_ = fitted
 
     def fit_transform(self, X, y=None):
         """Fit and return the labels of the training objects, (n_samples, M).
@@ -246,15 +249,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     def _diversity(self, n_samples: int, n_features: int) -> Diversity:
         rows = check_share(self.max_samples, "max_samples", n_samples, "objects")
         columns = check_share(self.max_features, "max_features", n_features, "features")
-        directions = self.projection
-        if directions is not None:
-            directions = check_integer(directions, "projection")
+        given = self.projection
+        directions = None if given is None else check_integer(given, "projection")
         return Diversity(rows, columns, directions)
-
-    def _is_joint(self, X, diversity: Diversity) -> bool:
-        """Whether all clusterings are k-means of all rows, which are made together."""
-        is_kmeans = isinstance(self.base, str) and self.base == "kmeans"
-        return is_kmeans and diversity.n_rows is None and not sparse.issparse(X)
 
     def _prototypes(self, n_clusterings: int, diversity: Diversity) -> list:
         """Return the clusterer of each base clustering; warn where runs are equal."""
@@ -265,12 +262,12 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         base = [self._prototype(one) for one in base]
         counts = Counter(m % len(base) for m in range(n_clusterings))
         for m, clusterer in enumerate(base):
-            if counts[m] > 1 and diversity.is_none() and not varies(clusterer):
-                name = type(clusterer).__name__
+            if counts[m] > 1 and diversity == Diversity() and not varies(clusterer):
                 warnings.warn(
                     f"{counts[m]} base clusterings are equal: {clusterer!r} has "
-                    f"neither n_clusters nor random_state. Give a list of {name} with "
-                    "other settings and n_clusterings=len(list), or max_samples=0.8.",
+                    "neither n_clusters nor random_state. Give a list of "
+                    f"{type(clusterer).__name__} with other settings and "
+                    "n_clusterings=len(list), or max_samples=0.8.",
                     stacklevel=3,
                 )
         return [base[m % len(base)] for m in range(n_clusterings)]
@@ -280,8 +277,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             check_choice(self.algorithm, "algorithm", ("lloyd", "minibatch"))
             if isinstance(self.init, str):
                 check_choice(self.init, "init", ("k-means++", "random"))
-            max_iter = check_integer(self.max_iter, "max_iter")
-            return KMeans(self.init, max_iter, self.algorithm)
+            return KMeans(
+                self.init, check_integer(self.max_iter, "max_iter"), self.algorithm
+            )
         if isinstance(base, type) and hasattr(base, "fit_predict"):
             msg = f"base={base!r} is a class. Give an object of it, {base.__name__}()."
             raise TypeError(msg)
@@ -300,15 +298,11 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.models_)
-
     def get_feature_names_out(self, input_features=None):
         """Return the names of the output columns, one per base clustering."""
         check_is_fitted(self, "models_")
         return np.array(
-            [f"clustering{m}" for m in range(self._n_features_out)], dtype=object
+            [f"clustering{m}" for m in range(len(self.models_))], dtype=object
         )
 
 
@@ -329,8 +323,7 @@ class View:
 
     def of(self, X):
         """Return what the clustering sees of ``X``."""
-        if self.columns is not None:
-            X = X[:, self.columns]
+        X = X if self.columns is None else X[:, self.columns]
         return X if self.matrix is None else X @ self.matrix.astype(X.dtype)
 
     def back(self, centres: np.ndarray, n_features: int) -> np.ndarray:
@@ -348,13 +341,9 @@ class View:
 class Diversity:
     """How many objects and features each base clustering is made from; None is all."""
 
-    n_rows: int | None
-    n_columns: int | None
-    n_directions: int | None
-
-    def is_none(self) -> bool:
-        """Whether every clustering is made from all objects and features."""
-        return self.n_rows is self.n_columns is self.n_directions is None
+    n_rows: int | None = None
+    n_columns: int | None = None
+    n_directions: int | None = None
 
     def draw(self, shape: tuple[int, int], seed: int) -> tuple[Any, View]:
         """Return the objects and the view of the clustering with this seed."""
@@ -372,6 +361,7 @@ class Diversity:
         return rows, View(columns, matrix)
 
 
+@dataclass(eq=False)
 class KMeans:
     """scikit-learn's k-means on scaled float32, with row-by-row assignment.
 
@@ -381,11 +371,9 @@ class KMeans:
     """
 
     is_own = True  # as scikit-learn's clusterers are not
-
-    def __init__(self, init: str, max_iter: int, algorithm: str = "lloyd"):
-        self.init = init
-        self.max_iter = max_iter
-        self.algorithm = algorithm
+    init: str
+    max_iter: int
+    algorithm: str
 
     def fit(self, X, k: int, seed: int, view: View, n_features: int) -> KMeans:
         """Find the centres of the rows of ``X``, what the view shows of them."""
@@ -398,8 +386,8 @@ class KMeans:
             )
         else:
             model = cluster.KMeans(k, init=self.init, **options)
-        centres = model.fit(X).cluster_centers_
-        self.place(centres, view, n_features, n_iter=model.n_iter_)
+        model.fit(X)
+        self.place(model.cluster_centers_, view, n_features, n_iter=model.n_iter_)
         return self
 
     def place(
@@ -413,18 +401,15 @@ class KMeans:
 
     def shrink(self, factor: float) -> None:
         """Divide the centres, which stand for features in a larger unit then."""
-        centres = self.centres.astype(np.float64) / factor
         halves = self.half_norms.astype(np.float64) / factor**2
-        self.centres = centres.astype(np.float32)
+        self.centres = (self.centres.astype(np.float64) / factor).astype(np.float32)
         self.half_norms = halves.astype(np.float32)
 
     def predict(self, X) -> np.ndarray:
         """Return the nearest centre of each row, of all features."""
-        columns = np.ascontiguousarray(self.centres.T)
-        n = X.shape[0]
-        labels = np.empty(n, np.int32)
-        kernels = _kernels.assignment
-        shared = (columns, self.half_norms, labels, 0, n)
+        labels = np.empty(X.shape[0], np.int32)
+        columns, kernels = np.ascontiguousarray(self.centres.T), _kernels.assignment
+        shared = (columns, self.half_norms, labels, 0, len(labels))
         if sparse.issparse(X):
             kernels.nearest_centre_sparse(X.data, X.indices, X.indptr, *shared)
         else:
@@ -454,8 +439,7 @@ def fit_one(
     seen = view.of(X if rows is None else X[rows])
     with pools.limit(limits=1, user_api="openmp"):
         if isinstance(prototype, KMeans):
-            model = KMeans(prototype.init, prototype.max_iter, prototype.algorithm)
-            model.fit(seen, k, seed, view, X.shape[1])
+            model = replace(prototype).fit(seen, k, seed, view, X.shape[1])
             labels = model.predict(X).astype(np.min_scalar_type(k))
             return model, view, labels, model.n_iter_
         model = configured(prototype, k, seed)
@@ -465,8 +449,8 @@ def fit_one(
             if sparse.issparse(seen):
                 raise no_sparse(prototype, seen, error) from error
             raise
-    n_iter = _n_iter(model)
-    return model if hasattr(model, "predict") else clone(model), view, labels, n_iter
+    kept = model if hasattr(model, "predict") else clone(model)
+    return kept, view, labels, _n_iter(model)
 
 
 def _labels(model, seen, rows: np.ndarray | None, X, view: View) -> np.ndarray:
@@ -486,11 +470,8 @@ def configured(prototype, k: int, seed: int):
     A clusterer whose number of clusters is None decides it by itself.
     """
     model = clone(prototype)
-    final = _final(model)
-    known = final.get_params(deep=False)
-    name = _count_name(known)
-    if name is not None and known[name] is not None:
-        final.set_params(**{name: k})
+    if name := _count_name(model):
+        _final(model).set_params(**{name: k})
     seeded = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
     return model.set_params(**dict.fromkeys(seeded, seed))
 
@@ -500,8 +481,12 @@ def runs_at_a_time(prototypes: list, n_jobs: int | None) -> int:
 
     Two threads that start threads of scikit-learn lose each other's warning filters.
     """
-    own = [p for p in prototypes if not isinstance(p, KMeans)]
-    names = [name.split("__")[-1] for p in own for name in p.get_params()]
+    names = [
+        name.split("__")[-1]
+        for prototype in prototypes
+        if not isinstance(prototype, KMeans)
+        for name in prototype.get_params()
+    ]
     return 1 if "n_jobs" in names else parallel.thread_count(n_jobs)
 
 
@@ -509,21 +494,20 @@ def varies(prototype) -> bool:
     """Whether two runs on the same objects may differ."""
     if isinstance(prototype, KMeans):
         return True
-    final = _final(prototype).get_params(deep=False)
-    name = _count_name(final)
     names = [p.split("__")[-1] for p in prototype.get_params()]
-    return "random_state" in names or (name is not None and final[name] is not None)
+    return "random_state" in names or _count_name(prototype) is not None
 
 
 def _final(model):
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
-def _count_name(parameters: dict) -> str | None:
-    """Return the parameter that is the number of clusters."""
+def _count_name(model) -> str | None:
+    """Return the parameter that is the number of clusters, None if none is set."""
+    known = _final(model).get_params(deep=False)
     # SpectralClustering has both; there n_components is the dimension of its space.
-    names = ("n_clusters", "n_components")
-    return next((name for name in names if name in parameters), None)
+    name = "n_clusters" if "n_clusters" in known else "n_components"
+    return name if known.get(name) is not None else None
 
 
 def _n_iter(model) -> int:
@@ -537,18 +521,9 @@ def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
     return low, max(low, int(min(np.sqrt(n_samples), 100)))
 
 
-def check_n_clusterings(n_clusterings: Any, n_samples: int) -> int:
-    """Return M, or raise if it is no number or their labels take too much memory."""
-    m = check_integer(n_clusterings, "n_clusterings")
-    what = f"an ensemble of {m:,} clusterings of {n_samples:,} objects"
-    memory.require(m * n_samples, what, "Lower n_clusterings.")
-    return m
-
-
 def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
     """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
-    if base_k is None:
-        base_k = default_base_k(n_samples)
+    base_k = default_base_k(n_samples) if base_k is None else base_k
     if isinstance(base_k, numbers.Integral) and not isinstance(base_k, bool):
         ks = np.full(n_clusterings, base_k)
     elif isinstance(base_k, tuple) and len(base_k) == 2:
@@ -561,11 +536,12 @@ def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
     elif isinstance(base_k, list | np.ndarray) and np.shape(base_k) == (n_clusterings,):
         ks = np.array([check_integer(k, "base_k") for k in base_k])
     else:
-        msg = (
-            f"base_k={base_k!r}; expected an integer, a pair (lo, hi), a list of "
-            f"n_clusterings={n_clusterings} integers, or None."
+        raise unexpected(
+            base_k,
+            "base_k",
+            "an integer, a pair (lo, hi), a list of "
+            f"n_clusterings={n_clusterings} integers, or None",
         )
-        raise ValueError(msg)
     _check_range(base_k, ks.min(), ks.max(), n_samples)
     return ks.tolist()
 

@@ -9,27 +9,22 @@ in fixed point, so that neither the size of blocks nor their order changes a bit
 from. In a last pass, made by whoever uses the labels, blocks are labelled.
 """
 
-from __future__ import annotations
-
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._stream.blocks import as_blocks
+from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.counting import check_widths
 from ensclust._stream.engines import fold
 from ensclust._support import parallel
 from ensclust._support.features import scaled
 from ensclust._support.progress import tell
 from ensclust._support.validation import check_magnitude, check_random_state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from ensclust._stream.blocks import Blocks
 
 SAMPLE = 20_000  # rows, unless max_samples says how many
 MANY = 100_000  # rows from which k-means in memory starts from a sample too
@@ -120,8 +115,9 @@ def fit_blocks(
     fitted = _make_room(fitted, known)
 
     def add_up(models: list, scale: float) -> list:
-        shared: dict[str, Any] = {"mean": fitted.mean, "unit": fitted.unit}
-        work = partial(_sums, models=models, scale=scale, **shared)
+        work = partial(
+            _sums, models=models, mean=fitted.mean, unit=fitted.unit, scale=scale
+        )
         return fold(blocks, work, _add)
 
     if max_iter and len(sample) < known.n_objects:
@@ -141,13 +137,13 @@ def fit_array(
     known = Survey({0: n}, X.min(axis=0), X.max(axis=0))
     fitted = _make_room(fitted, known)
     threads = parallel.thread_count(n_jobs)
-    n_blocks = -(-n // _ROWS)
-    spans = [(a * _ROWS, b * _ROWS) for a, b in parallel.blocks(n_blocks, threads)]
+    spans = [
+        (a * _ROWS, b * _ROWS) for a, b in parallel.blocks(-(-n // _ROWS), threads)
+    ]
 
     def blocks(a: int, b: int, size: int = _ROWS) -> Iterator[np.ndarray]:
         for i in range(a, min(b, n), size):
-            rows = X[i : min(i + size, b)]
-            yield scaled(rows, fitted.mean, fitted.unit)[-1]
+            yield scaled(X[i : min(i + size, b)], fitted.mean, fitted.unit)[-1]
 
     def add_up(models: list, scale: float) -> list:
         tasks = [(blocks(a, b), models, scale) for a, b in spans]
@@ -177,16 +173,14 @@ def label_stream(fitted: Fitted, blocks: Blocks) -> Blocks:
 
 def sample_rows(n: int, n_sample: int | None, random_state: Any) -> np.ndarray:
     """Return the numbers of the rows that clusterers are fitted to first, in order."""
-    seed = check_random_state(random_state).randint(2**31 - 1)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     return np.sort(rng.choice(n, min(n, n_sample or SAMPLE), replace=False))
 
 
 def _make_room(fitted: Fitted, known: Survey) -> Fitted:
     """Take a larger unit where rows outside the sample are too large for float32."""
     check_magnitude(np.array([known.low, known.high]))
-    largest = _largest(fitted, known)
-    exponent = int(np.frexp(largest)[1])
+    exponent = int(np.frexp(_largest(fitted, known))[1])
     if exponent <= _ROOM:
         return fitted
     factor = 2.0**exponent
@@ -197,8 +191,8 @@ def _make_room(fitted: Fitted, known: Survey) -> Fitted:
 
 def _largest(fitted: Fitted, known: Survey) -> float:
     """Return the largest feature, centred and scaled."""
-    mean, unit = fitted.mean, fitted.unit
-    return float(np.abs([known.low - mean, known.high - mean]).max() / unit)
+    ends = np.array([known.low, known.high])
+    return float(np.abs(ends - fitted.mean).max() / fitted.unit)
 
 
 def improve(
@@ -213,11 +207,9 @@ def improve(
     ``add_up(models, scale)`` gives the sums, times the scale, and numbers of the rows
     nearest to each centre of each model.
     """
-    largest = _largest(fitted, known)
-    bits = 62 - int(np.ceil(np.log2(max(largest, 1.0) * known.n_objects)))
-    scale = 2.0 ** min(_BITS, bits)
-    small = scaled(sample, fitted.mean, fitted.unit)[-1]
-    least = _TOLERANCE * small.var(axis=0).mean()
+    most = max(_largest(fitted, known), 1.0) * known.n_objects
+    scale = 2.0 ** min(_BITS, 62 - int(np.ceil(np.log2(most))))
+    least = _TOLERANCE * scaled(sample, fitted.mean, fitted.unit)[-1].var(axis=0).mean()
     models = fitted.kmeans
     views = {id(m): v for m, v in zip(fitted.models, fitted.views, strict=True)}
     for done in range(max_iter):
@@ -234,8 +226,9 @@ def improve(
             if ((model.centres.astype(np.float64) - old) ** 2).sum() > least:
                 moving.append(model)
         models = moving
-    n_iter = max(getattr(model, "n_iter_", 1) for model in fitted.models)
-    return fitted._replace(n_iter=n_iter)
+    return fitted._replace(
+        n_iter=max(getattr(model, "n_iter_", 1) for model in fitted.models)
+    )
 
 
 def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
@@ -245,9 +238,8 @@ def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
 
 def _join(one: Survey, other: Survey) -> Survey:
     check_widths(one.lengths, len(one.low), other.lengths, len(other.low))
-    lengths = {**one.lengths, **other.lengths}
     low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
-    return Survey(lengths, low, high)
+    return Survey(one.lengths | other.lengths, low, high)
 
 
 def _table(columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -273,12 +265,11 @@ def check_numbers(columns: Sequence[np.ndarray]) -> None:
 def take(blocks: Blocks, known: Survey, rows: np.ndarray) -> np.ndarray:
     """Return some rows, by number, in order."""
     lengths = [known.lengths.get(i, 0) for i in range(max(known.lengths) + 1)]
-    edges = np.cumsum([0, *lengths])
     wanted = {
         i: rows[(rows >= a) & (rows < b)] - a
-        for i, (a, b) in enumerate(pairwise(edges))
+        for i, (a, b) in enumerate(pairwise(np.cumsum([0, *lengths])))
     }
-    found = fold(blocks, partial(_rows, wanted=wanted), _both)
+    found = fold(blocks, partial(_rows, wanted=wanted), operator.or_)
     return np.concatenate([found[number] for number in sorted(found)])
 
 
@@ -286,16 +277,9 @@ def _rows(columns, number: int, *, wanted: dict[int, np.ndarray]) -> dict:
     return {number: _table([column[wanted[number]] for column in columns])}
 
 
-def _both(one: dict, other: dict) -> dict:
-    return {**one, **other}
-
-
 def _sums(columns, number: int, *, models, mean, unit, scale) -> list:
-    return _sums_of(scaled(_table(columns), mean, unit)[-1], models, scale)
-
-
-def _sums_of(X: np.ndarray, models: list, scale: float) -> list:
     """Return the sums and numbers of the rows nearest to each centre of each model."""
+    X = scaled(_table(columns), mean, unit)[-1]
     found = []
     for model in models:
         sums = np.zeros(model.centres.shape, np.int64)
@@ -306,7 +290,7 @@ def _sums_of(X: np.ndarray, models: list, scale: float) -> list:
 
 
 def _sums_by_blas(blocks: Iterable[np.ndarray], models: list, scale) -> list:
-    """Do as _sums_of for all of some blocks, by one product for all models.
+    """Do as _sums for all of some blocks, by one product for all models.
 
     Twice as fast; but the last digit of a product may depend on where a row stands in
     its block, so blocks must always be the same.

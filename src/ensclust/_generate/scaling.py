@@ -3,11 +3,10 @@
 Sums are exact, so neither the size of blocks nor their order changes a bit.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from ensclust._stream.counting import check_widths
 from ensclust._stream.engines import fold
 from ensclust._support.kinds import is_stream
 from ensclust._support.validation import check_magnitude
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _BITS = 26  # that are added up at a time
 

@@ -1,12 +1,11 @@
 """BaseConsensus: what scikit-learn wants around a method; and the three families."""
 
-from __future__ import annotations
-
 import os
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -14,11 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust._cuts.onehot_kmeans import OneHotKMeans, check_init
+from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
 from ensclust._generate.joint import survey
 from ensclust._methods import driver
@@ -31,17 +31,10 @@ from ensclust._support.documentation import MethodInfo
 from ensclust._support.features import validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.validation import check_n_clusters, check_weights
-from ensclust._trees.coassociation import DEFAULT_MEMORY
+from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Tree
 from ensclust._trees.linkage import LINKAGES, link
 from ensclust.similarity._measures import cluster_mass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ensclust._cuts.onehot_kmeans import Divergence
-    from ensclust._ensemble.flow import Counts, Solution
-    from ensclust._trees.coassociation import CoAssociation
 
 _SHOWN = 20_000  # objects of a stream that a report shows
 
@@ -103,12 +96,14 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         solved = driver.solve(self, counts, ks, seed)
         found = solved.cuts[0]
         labels = solved.labels()
-        self.labels_ = labels.to_dask() if is_dask_array(X) else labels
-        self.ensemble_ = solved.counts
-        self.weights_ = solved.weights
-        self.n_clusters_ = found.n_clusters
-        self.assignment_ = found.assignment
-        for name, value in found.fitted.items():
+        fitted = {
+            "labels_": labels.to_dask() if is_dask_array(X) else labels,
+            "ensemble_": solved.counts,
+            "weights_": solved.weights,
+            "n_clusters_": found.n_clusters,
+            "assignment_": found.assignment,
+        }
+        for name, value in (fitted | found.fitted).items():
             setattr(self, name, value)
         return solved
 
@@ -140,12 +135,14 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _generator(self, n_samples: int, seed: int) -> EnsembleGenerator:
         k = self._check_k(self.n_clusters, n_samples)
-        base_k = self.base_k
-        if base_k is None:
-            base_k = default_base_k(n_samples, lowest=2 if isinstance(k, str) else k)
+        lowest = 2 if isinstance(k, str) else k
         return EnsembleGenerator(
             self.n_clusterings,
-            base_k=base_k,
+            base_k=(
+                default_base_k(n_samples, lowest=lowest)
+                if self.base_k is None
+                else self.base_k
+            ),
             base=self.base,
             noise=self.noise,
             random_state=seed,
@@ -214,8 +211,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
         """
         check_is_fitted(self, "labels_")
-        ensemble = in_memory(self.ensemble_)
-        return Certainty.of(ensemble, self.labels_, weights=self.weights_)
+        return Certainty.of(
+            in_memory(self.ensemble_), self.labels_, weights=self.weights_
+        )
 
     def report(
         self,
@@ -305,9 +303,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
         from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
 
-        criteria = [DEFAULT_CRITERION]
         found = select_k(
-            counts, criteria=criteria, random_state=seed, n_jobs=self.n_jobs
+            counts,
+            criteria=[DEFAULT_CRITERION],
+            random_state=seed,
+            n_jobs=self.n_jobs,
         )
         return found.best_k, {"selection_": found}
 
@@ -319,11 +319,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
-        if weights is None:
-            return None
-        if isinstance(weights, str) and weights == "agreement":
+        if isinstance(weights, str):
             return agreement_weights(counts)
-        return check_weights(weights, counts.n_clusterings)
+        return None if weights is None else check_weights(weights, counts.n_clusterings)
 
     def _needed_memory(self, counts: Counts) -> int:
         """Return the bytes that solving takes at least, beside the labels."""
@@ -401,8 +399,13 @@ class MetaClustering(Weighted, BaseConsensus):
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
         similarity = self._similarity(counts, weights)
         partitions = self._partitioner(similarity, counts, weights, seed)
-        fitted = {"cluster_similarity_": similarity}
-        return MetaClusters(partitions, seed, weights, fitted, self.n_jobs)
+        return MetaClusters(
+            partitions,
+            seed,
+            weights,
+            {"cluster_similarity_": similarity},
+            self.n_jobs,
+        )
 
     def _similarity(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray:
         hook = "_similarity(counts, weights)"
@@ -447,17 +450,19 @@ class OneHotMethod(BaseConsensus):
     max_iter: int = parameter(positive(), default=40)
 
     def _solve(self, counts, *, weights, seed) -> OneHotKMeans:
-        settings = {
-            "divergence": self._divergence(weights),
-            "init": self._first_rows(counts),
-            "n_init": self.n_init,
-            "max_iter": self.max_iter,
-            "tol": self._tolerance,
-            "repair": self._repairs(),
-            "seed": seed,
-            "n_jobs": self.n_jobs,
-        }
-        return OneHotKMeans(weights, settings)
+        return OneHotKMeans(
+            weights,
+            {
+                "divergence": self._divergence(weights),
+                "init": self._first_rows(counts),
+                "n_init": self.n_init,
+                "max_iter": self.max_iter,
+                "tol": self._tolerance,
+                "repair": self._repairs(),
+                "seed": seed,
+                "n_jobs": self.n_jobs,
+            },
+        )
 
     def _first_rows(self, counts: Any) -> Any:
         """Return ``init``, its objects numbered among those that are clustered."""

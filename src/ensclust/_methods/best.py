@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ensclust._ensemble.agreement import mean_nmi
-from ensclust._ensemble.flow import Cut
+from ensclust._ensemble.flow import Counts, Cut, Solution
 from ensclust._methods import driver
 from ensclust._methods.base import BaseConsensus, labels_needed
 from ensclust._methods.parameters import parameter
 from ensclust._methods.table import METHODS
 from ensclust._support.documentation import MethodInfo
 from ensclust._support.validation import check_choices
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts, Solution
 
 QUICK = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")
 LINEAR = ("ecpcs-mc", "kcc")  # in the number of objects
@@ -33,24 +30,15 @@ class BestConsensus(BaseConsensus):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
+    $parameters
     methods : sequence of str or None, default=None
         Names of methods, see :func:`ensclust.methods`. None is "ecpcs-hc", "ecpcs-mc",
         "eac" and "kcc", and for more than 20,000 distinct label rows the two of them
         that are linear in the number of objects, "ecpcs-mc" and "kcc".
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     best_method_ : str
         The method whose labels these are.
     comparison_ : list of dict
@@ -94,8 +82,11 @@ class BestConsensus(BaseConsensus):
     def _solve(self, counts: Counts, *, weights, seed: int) -> BestOf:
         # An integer makes the method's labels those that it gives on its own.
         own = isinstance(self.random_state, Integral)
-        shared: dict[str, Any] = {"base": "precomputed", "n_jobs": self.n_jobs}
-        shared["random_state"] = self.random_state if own else seed
+        shared: dict[str, Any] = {
+            "base": "precomputed",
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state if own else seed,
+        }
         runs = []
         for name in self._names(counts):
             model = METHODS[name](**shared)
@@ -114,8 +105,8 @@ class BestConsensus(BaseConsensus):
 
     def _names(self, counts: Counts) -> list[str]:
         if self.methods is None:
-            n_distinct = len(counts.fragments().counts)
-            return list(QUICK if n_distinct <= MANY_ROWS else LINEAR)
+            is_small = len(counts.fragments().counts) <= MANY_ROWS
+            return list(QUICK if is_small else LINEAR)
         return check_choices(self.methods, "methods", tuple(METHODS))
 
 

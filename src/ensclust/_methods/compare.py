@@ -1,11 +1,10 @@
 """compare(): several methods on the same base clusterings, side by side."""
 
-from __future__ import annotations
-
 import time
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from ensclust._support.validation import (
     check_random_state,
     warn,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SMALL = 200  # objects to compile kernels on, so that no time contains it
 
@@ -88,8 +84,7 @@ def compare(
         results[name] = consensus(ensemble, n_clusters, method, **settings)
         seconds[name] = time.perf_counter() - start
         tell(len(results), len(named))
-    vectors = [*ensemble.labels.T, *results.values()]
-    together = Ensemble.from_clusterings(vectors)
+    together = Ensemble.from_clusterings([*ensemble.labels.T, *results.values()])
     overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
     m = ensemble.n_clusterings
     anmi = overlap[m:, :m].mean(axis=1)

@@ -1,7 +1,5 @@
 """consensus(): labels in, labels out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

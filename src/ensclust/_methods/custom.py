@@ -1,14 +1,14 @@
 """CustomConsensus: a similarity of base clusters and a solver, chosen by parameter."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
 from ensclust._cuts.partition import RowCut, TransferCut
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import MetaClustering
 from ensclust._methods.mcla import metis_partitioner
 from ensclust._methods.parameters import parameter
@@ -18,11 +18,6 @@ from ensclust._trees.coassociation import CoAssociation
 from ensclust._trees.dendrogram import Tree
 from ensclust._trees.known_rows import sum_table
 from ensclust._trees.linkage import link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ensclust._ensemble.flow import Counts
 
 SIMILARITIES: dict[str, Callable] = {
     "identity": lambda counts: np.eye(counts.n_base_clusters),
@@ -44,9 +39,7 @@ class CustomConsensus(MetaClustering):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
+    $parameters
     similarity : str, callable or array-like of shape (Nc, Nc), default="propagated"
         Symmetric, non-negative similarity of the base clusters: "identity", "jaccard",
         "propagated" or "connected-triples"; a function of the Counts of the label rows
@@ -57,19 +50,10 @@ class CustomConsensus(MetaClustering):
         "metis" part the base clusters, and objects vote. "transfer-cut" cuts the
         bipartite graph of distinct label rows and base clusters, in which the edge of a
         row sums the similarities of its clusters.
-    $weights
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         The similarity that was used.
     dendrogram_ : Dendrogram
@@ -124,9 +108,8 @@ class CustomConsensus(MetaClustering):
         return Tree(coassociation, dendrogram, fitted | {"dendrogram_": dendrogram})
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
-        given = self.similarity
-        if isinstance(given, str):
-            given = SIMILARITIES[given]
+        own = self.similarity
+        given = SIMILARITIES[own] if isinstance(own, str) else own
         S = check_square(given(counts) if callable(given) else given, "similarity")
         if len(S) != counts.n_base_clusters:
             msg = (

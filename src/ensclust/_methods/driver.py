@@ -90,12 +90,12 @@ def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -
         return Ensemble(labels, noise=model.noise)
     model._check_stream(ks)
     blocks = as_blocks(labels)
-    kept = None
-    if checkpoint is not None:
-        kept = checkpoint_of(blocks, checkpoint)
-    budget = getattr(model, "max_memory", DEFAULT_MEMORY)
-    encoding = Encoding(model.noise, blocks.holds_cells)
-    return tally(blocks, encoding, checkpoint=kept, budget=budget)
+    return tally(
+        blocks,
+        Encoding(model.noise, blocks.holds_cells),
+        checkpoint=None if checkpoint is None else checkpoint_of(blocks, checkpoint),
+        budget=getattr(model, "max_memory", DEFAULT_MEMORY),
+    )
 
 
 def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
@@ -114,18 +114,17 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
             "clustering; their consensus label is -1."
         )
     if chosen.n_absent == whole.n_objects:
-        nobody = _nobody(chosen, seed, used)
-        return Solved(whole, weights, [nobody] * len(ks))
+        return Solved(whole, weights, [_nobody(chosen, seed, used)] * len(ks))
     counts = chosen.present()
     require_memory(model, counts)
     own = None if weights is None else weights[weights > 0]
     solution = model._solve(counts, weights=own, seed=seed)
     cuts = []
     for k in ks:
-        n_clusters: Any = k
-        fitted: dict[str, Any] = {}
-        if isinstance(k, str):
-            n_clusters, fitted = model._number_of(k, counts, solution, seed)
+        is_word = isinstance(k, str)
+        n_clusters, fitted = (
+            model._number_of(k, counts, solution, seed) if is_word else (k, {})
+        )
         wanted = min(n_clusters, counts.n_objects)
         found = numbered(solution.cut(wanted, counts), counts, model.n_jobs)
         if found.n_clusters < wanted:
@@ -134,12 +133,9 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
                 f"n_clusters={wanted} clusters: no more came out of these base "
                 "clusterings."
             )
-        assignment: Any = found.assignment
-        if used is not None:
-            assignment = Selected(assignment, used)
         cuts.append(
             found._replace(
-                assignment=assignment,
+                assignment=selected(found.assignment, used),
                 fitted=found.fitted | fitted,
                 labels=_of_all(found.labels, chosen, counts),
             )
@@ -173,7 +169,7 @@ def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:
 class Selected:
     """An Assignment by some of the clusterings: those that have a weight."""
 
-    assignment: Assignment
+    assignment: Any
     clusterings: np.ndarray
 
     @property
@@ -192,12 +188,16 @@ class Selected:
 
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the share of each cluster in each row."""
-        chosen = rows.select(self.clusterings)
-        return self.assignment.memberships(chosen, n_jobs=n_jobs)
+        return self.assignment.memberships(rows.select(self.clusterings), n_jobs=n_jobs)
 
     def renumbered(self, rank: np.ndarray) -> Selected:
         """Return the same with other numbers of clusters."""
         return replace(self, assignment=self.assignment.renumbered(rank))
+
+
+def selected(assignment: Any, used: np.ndarray | None) -> Any:
+    """Return an Assignment by the clusterings that are used, None for all."""
+    return assignment if used is None else Selected(assignment, used)
 
 
 def require_memory(model: BaseConsensus, counts: Counts) -> None:
@@ -211,11 +211,9 @@ def require_memory(model: BaseConsensus, counts: Counts) -> None:
 
 def _nobody(counts: Any, seed: int, used: np.ndarray | None) -> Found:
     """Return the cut of objects of which none is in any clustering."""
-    assignment: Any = Vote(np.full(counts.n_base_clusters, -1), seed)
-    if used is not None:
-        assignment = Selected(assignment, used)
+    vote = Vote(np.full(counts.n_base_clusters, -1), seed)
     labels = np.full(counts.n_objects, -1, np.int32) if counts.in_memory else None
-    return Found(assignment, 0, {}, labels)
+    return Found(selected(vote, used), 0, {}, labels)
 
 
 def _of_all(labels: np.ndarray | None, chosen: Any, counts: Any) -> np.ndarray | None:

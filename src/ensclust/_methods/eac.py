@@ -1,18 +1,14 @@
 """EAC: evidence accumulation."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import Agglomeration, Weighted, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 
 class EAC(Weighted, Agglomeration):
@@ -28,29 +24,11 @@ class EAC(Weighted, Agglomeration):
         Number of consensus clusters, at most n_samples; "lifetime" takes the number
         that lasts longest in the dendrogram, "auto" what :func:`ensclust.select_k`
         suggests.
-    $n_clusterings
-    $base_k
-    $weights
-    $base
-    $noise
-    $linkage
-    $max_memory
-    $max_regions
-    $checkpoint
-    $random_state
-    $n_jobs
+    $parameters
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
-    dendrogram_ : Dendrogram
-        The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
-    $coassociation_
-    $n_regions_
+    $attributes
 
     Notes
     -----

@@ -1,17 +1,11 @@
 """ECC: entropy-based consensus clustering."""
 
-from __future__ import annotations
+import numpy as np
 
-from typing import TYPE_CHECKING
-
+from ensclust._cuts.onehot_kmeans import Divergence
 from ensclust._methods.base import OneHotMethod, Weighted
 from ensclust._methods.kcc import Utility
 from ensclust._support.documentation import MethodInfo
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ensclust._cuts.onehot_kmeans import Divergence
 
 
 class ECC(Weighted, OneHotMethod):
@@ -23,35 +17,14 @@ class ECC(Weighted, OneHotMethod):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
-    init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
-        The objects whose label rows are the first centroids; given ones replace
-        ``n_init``. "random" draws distinct rows, each with a chance proportional to its
-        number of objects.
-    n_init : int, default=10
-        Random starts; the least objective is kept.
-    max_iter : int, default=40
-        Rounds per start.
-    $base
-    $noise
-    $random_state
-    $n_jobs
+    $parameters
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     inertia_ : float
         The objective, in bits: entropy of the base labels inside a cluster times its
         number of objects, summed over clusters and base clusterings.
-    n_iter_ : int
-        Rounds of the best start.
 
     Notes
     -----

@@ -1,20 +1,14 @@
 """ECPCS-HC and ECPCS-MC: propagation of cluster-wise similarities."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ensclust import similarity
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import Agglomeration, MetaClustering, Weighted, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 from ensclust.similarity._measures import cluster_mass, weigh
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 
 class ECPCSHC(Weighted, Agglomeration):
@@ -27,32 +21,13 @@ class ECPCSHC(Weighted, Agglomeration):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
+    $parameters
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
-    $base
-    $noise
-    $linkage
-    $max_memory
-    $max_regions
-    $checkpoint
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
-    dendrogram_ : Dendrogram
-        The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
-    $coassociation_
-    $n_regions_
+    $attributes
 
     Notes
     -----
@@ -102,24 +77,13 @@ class ECPCSMC(MetaClustering):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
+    $parameters
     steps : int, default=20
         Length of the random walks that carry similarity between base clusters.
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         Propagated similarity Z of the base clusters.
     meta_labels_ : ndarray of shape (Nc,)

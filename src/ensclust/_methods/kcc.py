@@ -1,21 +1,16 @@
 """KCC: k-means-based consensus clustering."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ensclust._cuts.onehot_kmeans import Divergence, Rows
 from ensclust._methods.base import OneHotMethod, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-
-if TYPE_CHECKING:
-    from ensclust._cuts.onehot_kmeans import Divergence, Rows
 
 UTILITIES = ("u_c", "u_h", "u_cos", "u_lp", "nu_c", "nu_h", "nu_cos", "nu_lp")
 _EPSILON = 2.0**-52  # what the published code adds to a share before the logarithm
@@ -31,10 +26,7 @@ class KCC(Weighted, OneHotMethod):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
+    $parameters
     utility : str, default="nu_h"
         "u_c" (category utility: squared Euclidean distance), "u_h" (entropy; this is
         :class:`ECC`), "u_cos" (cosine) or "u_lp" (p-norm), or "nu_c", "nu_h", "nu_cos",
@@ -42,30 +34,12 @@ class KCC(Weighted, OneHotMethod):
         the sum of squares, entropy, norm or p-norm of its cluster shares.
     p : float, default=5
         The norm of "u_lp" and "nu_lp", above 1.
-    init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
-        The objects whose label rows are the first centroids; given ones replace
-        ``n_init``. "random" draws distinct rows, each with a chance proportional to its
-        number of objects.
-    n_init : int, default=10
-        Random starts; the least objective is kept.
-    max_iter : int, default=40
-        Rounds per start.
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     inertia_ : float
         The objective: distances of the objects to the centroids, summed.
-    n_iter_ : int
-        Rounds of the best start.
 
     Notes
     -----

@@ -1,25 +1,18 @@
 """MCLA: the meta-clustering algorithm."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
 from ensclust._cuts import partition
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import MetaClustering, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import cluster_mass, weigh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from ensclust._ensemble.flow import Counts
 
 
 class MCLA(MetaClustering):
@@ -32,10 +25,7 @@ class MCLA(MetaClustering):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
+    $parameters
     partitioner : "metis" or "ncut", default="metis"
         What partitions the graph of base clusters. "metis" needs pymetis,
         ``pip install "ensclust[metis]"``; "ncut", a normalised cut, needs nothing.
@@ -43,18 +33,10 @@ class MCLA(MetaClustering):
         Runs of METIS with different seeds. Kept is the result with most clusters and,
         among those, the largest mean of normalised mutual information with the base
         clusterings; 1 is the published algorithm. A normalised cut is made once.
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         Jaccard coefficients of the base clusters.
     meta_labels_ : ndarray of shape (Nc,)

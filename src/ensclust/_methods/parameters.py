@@ -1,7 +1,5 @@
 """Parameters of estimators: each is written once, as a field with what it may be."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform
 
@@ -28,7 +26,7 @@ class Parameters:
     """Makes the fields of a class the parameters of its constructor.
 
     A class that has a constructor of its own keeps it, as scikit-learn's estimators do.
-    ``$name`` in a docstring becomes the shared wording of that parameter.
+    Shared wording fills docstrings, see ``document``.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -41,4 +39,4 @@ class Parameters:
                 if own.metadata
             }
         if cls.__doc__:
-            document(cls)
+            document(cls, list(getattr(cls, "__dataclass_fields__", ())))

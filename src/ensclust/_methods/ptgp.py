@@ -1,20 +1,14 @@
 """PTGP: probability trajectories and graph partitioning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 
 from ensclust._cuts import microclusters
 from ensclust._cuts.partition import RowCut, TransferCut
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import BaseConsensus, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 
 class PTGP(BaseConsensus):
@@ -26,25 +20,16 @@ class PTGP(BaseConsensus):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
+    $parameters
     n_neighbors : int or None, default=None
         Elite neighbours of a microcluster, more in case of ties. None is the published
         rule for F microclusters, ``min(20, floor(sqrt(F) / 2))`` and at least 1.
     steps : int or None, default=None
         Length of the random walks. None is the same rule.
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     n_neighbors_, steps_ : int
         The numbers of neighbours and steps that were used.
 
@@ -120,5 +105,6 @@ def _mean_membership(counts: Counts) -> sparse.csr_array:
     cluster = (labels + counts.offsets[:-1])[is_member]
     share = 1 / np.bincount(cluster, minlength=counts.n_base_clusters)[cluster]
     begin = np.concatenate([[0], np.cumsum(is_member.sum(axis=1))])
-    shape = len(labels), counts.n_base_clusters
-    return sparse.csr_array((share, cluster, begin), shape=shape)
+    return sparse.csr_array(
+        (share, cluster, begin), shape=(len(labels), counts.n_base_clusters)
+    )

@@ -1,17 +1,13 @@
 """SEC: spectral ensemble clustering by weighted k-means."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from ensclust._cuts.onehot_kmeans import Divergence, Rows
 from ensclust._methods.base import OneHotMethod, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-
-if TYPE_CHECKING:
-    from ensclust._cuts.onehot_kmeans import Divergence, Rows
 
 
 class SEC(OneHotMethod):
@@ -23,33 +19,16 @@ class SEC(OneHotMethod):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    init : "random" or array-like of shape (k,) or (n_starts, k), default="random"
-        The objects whose label rows are the first centroids; given ones replace
-        ``n_init``. "random" draws distinct rows, each with a chance proportional to its
-        number of objects.
-    n_init : int, default=10
-        Random starts; the least objective is kept.
+    $parameters
     max_iter : int, default=100
         Rounds per start, if labels do not stop changing before.
-    $base
-    $noise
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $n_clusters_
-    $n_features_in_
+    $attributes
     inertia_ : float
         The objective: weighted squared distances of the objects to the centroids,
         summed; up to a constant, the normalised cut.
-    n_iter_ : int
-        Rounds of the best start.
 
     Notes
     -----

@@ -1,17 +1,17 @@
 """How many clusters: all k from one preparation, judged by several criteria."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from math import isqrt
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust._ensemble.agreement import mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import driver
-from ensclust._methods.base import fewer_clusters_are_fine
+from ensclust._methods.base import BaseConsensus, fewer_clusters_are_fine
 from ensclust._methods.table import make, name_of
 from ensclust._quality import criteria as criteria_
 from ensclust._quality.criteria import CRITERIA, suggest
@@ -21,11 +21,6 @@ from ensclust._support.validation import (
     check_n_clusters,
     check_random_state,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ensclust._methods.base import BaseConsensus
 
 _LARGEST = 50  # most clusters tried unless a range is given
 _OF_ALL_K = ("lifetime", "eigengap")  # the others judge one clustering at a time
@@ -175,22 +170,22 @@ def _scores(
 
 def _judged(ensemble, labels, names, n_jobs) -> dict[str, float]:
     """Return the criteria of one clustering."""
-    values: dict[str, float] = {}
-    if "cdf_area" in names or "pac" in names:
-        pairs = criteria_.consensus_pairs(ensemble, labels, n_jobs=n_jobs)
-        values |= {"cdf_area": criteria_.cdf_area(pairs), "pac": criteria_.pac(pairs)}
-    if "anmi" in names:
-        values["anmi"] = mean_nmi(ensemble, labels)
-    if "silhouette" in names:
-        values["silhouette"] = criteria_.silhouette(ensemble, labels)
-    return values
+    pairs = cache(partial(criteria_.consensus_pairs, ensemble, labels, n_jobs=n_jobs))
+    known: dict[str, Callable[[], float]] = {
+        "cdf_area": lambda: criteria_.cdf_area(pairs()),
+        "pac": lambda: criteria_.pac(pairs()),
+        "anmi": lambda: mean_nmi(ensemble, labels),
+        "silhouette": lambda: criteria_.silhouette(ensemble, labels),
+    }
+    return {name: known[name]() for name in names}
 
 
 def _check_criteria(names: Sequence[str] | None) -> list[str]:
     if names is None:
         return list(CRITERIA)
-    some = [names] if isinstance(names, str) else names
-    return check_choices(some, "criteria", tuple(CRITERIA))
+    return check_choices(
+        [names] if isinstance(names, str) else names, "criteria", tuple(CRITERIA)
+    )
 
 
 def _check_range(k_range: Any, n_objects: int) -> list[int]:

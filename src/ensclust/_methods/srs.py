@@ -1,20 +1,15 @@
 """SRS: SimRank similarity."""
 
-from __future__ import annotations
-
 from numbers import Real
-from typing import TYPE_CHECKING
 
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import Agglomeration, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 
 class SRS(Agglomeration):
@@ -26,32 +21,15 @@ class SRS(Agglomeration):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
+    $parameters
     decay : float, default=0.8
         Similarity that is passed on per step.
     n_updates : int, default=4
         Updates of the object similarities (R = 5 in LinkCluE means 4).
-    $base
-    $noise
-    $linkage
-    $max_memory
-    $max_regions
-    $checkpoint
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $n_clusters_
-    $n_features_in_
-    dendrogram_ : Dendrogram
-        The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
-    $coassociation_
-    $n_regions_
+    $attributes
 
     Notes
     -----

@@ -1,20 +1,16 @@
 """METHODS: the table that the CLI, the tests, the docs and the benchmark read."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import clone
 
+from ensclust._methods.base import BaseConsensus
 from ensclust._support.validation import check_choice
-
-if TYPE_CHECKING:
-    from ensclust._methods.base import BaseConsensus
 
 GROUP = "ensclust.methods"  # entry points by which other packages add methods
 
@@ -122,7 +118,7 @@ def make(
     instance keeps its own parameters where they do not say otherwise.
     """
     cls, settled = find(method), settled or {}
-    known = list(inspect.signature(cls).parameters)
+    known = inspect.signature(cls).parameters
     for name, value in params.items():
         if name in settled:
             msg = (
@@ -137,8 +133,7 @@ def make(
             )
             raise TypeError(msg)
     if isinstance(method, cls):
-        usual = inspect.signature(cls).parameters
-        told = {n: v for n, v in settled.items() if v != usual[n].default}
+        told = {n: v for n, v in settled.items() if v != known[n].default}
         return clone(method).set_params(**told, **params)
     return cls(**settled, **params)
 

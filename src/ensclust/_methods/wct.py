@@ -1,20 +1,15 @@
 """WCT: weighted connected triples."""
 
-from __future__ import annotations
-
 from numbers import Real
-from typing import TYPE_CHECKING
 
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
+from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import Agglomeration, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
 
 
 class WCT(Weighted, Agglomeration):
@@ -26,32 +21,13 @@ class WCT(Weighted, Agglomeration):
 
     Parameters
     ----------
-    $n_clusters
-    $n_clusterings
-    $base_k
-    $weights
+    $parameters
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
-    $base
-    $noise
-    $linkage
-    $max_memory
-    $max_regions
-    $checkpoint
-    $random_state
-    $n_jobs
 
     Attributes
     ----------
-    $labels_
-    $ensemble_
-    $weights_
-    $n_clusters_
-    $n_features_in_
-    dendrogram_ : Dendrogram
-        The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.
-    $coassociation_
-    $n_regions_
+    $attributes
 
     Notes
     -----

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.agreement import Agreement, agreement
 from ensclust._ensemble.ensemble import Ensemble, as_counts
@@ -15,10 +16,12 @@ from ensclust._quality.mean_coassociation import (
     item_consensus,
 )
 from ensclust._support import notebook
-from ensclust._support.validation import check_labelling, check_weights, import_optional
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from ensclust._support.validation import (
+    check_labelling,
+    check_weights,
+    import_optional,
+    unexpected,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,10 +124,11 @@ class Certainty:
         """
         ensemble = as_counts(ensemble)
         labels = check_labelling(labels, ensemble.n_objects)
-        if names is not None:
-            names = _check_names(names, ensemble.n_clusterings)
-        if weights is not None:
-            weights = check_weights(weights, ensemble.n_clusterings)
+        n = ensemble.n_clusterings
+        names = [str(m) for m in range(n)] if names is None else names
+        if isinstance(names, str) or np.shape(names) != (n,):
+            raise unexpected(names, "names", f"{n}, one per base clustering")
+        weights = None if weights is None else check_weights(weights, n)
         histograms = Histograms.of(ensemble, labels)
         return cls(
             labels,
@@ -134,7 +138,7 @@ class Certainty:
             cluster_consensus(histograms, weights),
             agreement(ensemble, labels),
             weights,
-            names or [str(m) for m in range(ensemble.n_clusterings)],
+            list(names),
         )
 
     @property
@@ -144,33 +148,31 @@ class Certainty:
 
     def objects(self) -> Any:
         """Return a DataFrame with one row per object."""
-        columns = {
-            "label": self.labels,
-            "item_consensus": self.item_consensus,
-            "next_cluster": self.next_cluster,
-            "next_consensus": self.next_consensus,
-            "margin": self.margin,
-        }
-        if self.vote_share is not None:
-            columns["vote_share"] = self.vote_share
-        return _pandas().DataFrame(columns)
+        return _frame(
+            {
+                "label": self.labels,
+                "item_consensus": self.item_consensus,
+                "next_cluster": self.next_cluster,
+                "next_consensus": self.next_consensus,
+                "margin": self.margin,
+                "vote_share": self.vote_share,
+            }
+        )
 
     def clusters(self) -> Any:
         """Return a DataFrame with one row per cluster."""
-        means = [self._mean_margin(j) for j in range(len(self.sizes))]
-        columns = {
-            "size": self.sizes,
-            "cluster_consensus": self.cluster_consensus,
-            "mean_margin": means,
-        }
-        return _pandas().DataFrame(columns).rename_axis("cluster")
+        return _frame(
+            {
+                "size": self.sizes,
+                "cluster_consensus": self.cluster_consensus,
+                "mean_margin": [self._mean_margin(j) for j in range(len(self.sizes))],
+            }
+        ).rename_axis("cluster")
 
     def clusterings(self) -> Any:
         """Return a DataFrame with one row per base clustering."""
-        columns = {"nmi": self.agreement.nmi, "ari": self.agreement.ari}
-        if self.weights is not None:
-            columns["weight"] = self.weights
-        return _pandas().DataFrame(columns, index=self.names)
+        nmi, ari = self.agreement.nmi, self.agreement.ari
+        return _frame({"nmi": nmi, "ari": ari, "weight": self.weights}, self.names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers for JSON; None stands for NaN."""
@@ -203,15 +205,14 @@ class Certainty:
         lines = [self._title()]
         known = self.item_consensus[np.isfinite(self.item_consensus)]
         if len(known):
-            least = f"mean {known.mean():.2f}, least {known.min():.2f}"
-            lines.append(f"  item consensus     {least}")
+            found = f"mean {known.mean():.2f}, least {known.min():.2f}"
+            lines.append(f"  item consensus     {found}")
         lines.append(f"  cluster consensus  {self._shown_clusters()}")
         if shown := self._shown_agreement():
             lines.append(f"  agreement (NMI)    {shown}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        order = np.argsort(self.cluster_consensus, kind="stable")[: notebook.SHOWN]
         rows = [
             (
                 str(j),
@@ -219,7 +220,7 @@ class Certainty:
                 notebook.Share(self.cluster_consensus[j]),
                 self._mean_margin(j),
             )
-            for j in order
+            for j in np.argsort(self.cluster_consensus, kind="stable")[: notebook.SHOWN]
         ]
         more = len(self.sizes) - len(rows)
         notes = [f"and {more:,} more clusters"] if more else []
@@ -243,9 +244,9 @@ class Certainty:
         nmi = self.agreement.nmi
         if not np.isfinite(nmi).any():
             return ""
-        worst = int(np.nanargmin(nmi))
-        least = f"mean {np.nanmean(nmi):.2f}, least {nmi[worst]:.2f}"
-        return f"{least}: clustering {self.names[worst]}"
+        mean, worst = np.nanmean(nmi), int(np.nanargmin(nmi))
+        name = self.names[worst]
+        return f"mean {mean:.2f}, least {nmi[worst]:.2f}: clustering {name}"
 
     def _shown_clusters(self) -> str:
         """Return the least sure clusters with their sizes, at most eight."""
@@ -271,18 +272,14 @@ def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return share
 
 
-def _check_names(names: Any, n_clusterings: int) -> list[str]:
-    if isinstance(names, str) or np.shape(names) != (n_clusterings,):
-        msg = f"names={names!r}; expected {n_clusterings}, one per base clustering."
-        raise ValueError(msg)
-    return list(names)
-
-
 def _plain(values: Any) -> list:
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         return [None if np.isnan(v) else v for v in values.tolist()]
     return list(values) if isinstance(values, list) else values.tolist()
 
 
-def _pandas() -> Any:
-    return import_optional("pandas", "a table of certainty", "pandas")
+def _frame(columns: dict[str, Any], index: list[str] | None = None) -> Any:
+    """Return a DataFrame of the columns that are there."""
+    pandas = import_optional("pandas", "a table of certainty", "pandas")
+    there = {name: column for name, column in columns.items() if column is not None}
+    return pandas.DataFrame(there, index=index)

@@ -1,14 +1,10 @@
 """Comparison: what several methods make of the same base clusterings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ensclust._support import notebook
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,30 +33,35 @@ class Comparison:
     seconds: np.ndarray
 
     def __str__(self) -> str:
-        lines = [f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}"]
-        for name, labels, anmi, seconds in zip(
-            self.methods, self.labels.T, self.anmi, self.seconds, strict=True
-        ):
-            lines.append(f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}")
-        lines += ["", "NMI between the results", " " * 10]
-        lines[-1] += "".join(f"{name:>10}" for name in self.methods)
-        for name, row in zip(self.methods, self.agreement, strict=True):
-            lines.append(f"{name:10}" + "".join(f"{value:10.3f}" for value in row))
+        columns = (self.methods, self.labels.T, self.anmi, self.seconds)
+        lines = [
+            f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}",
+            *(
+                f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}"
+                for name, labels, anmi, seconds in zip(*columns, strict=True)
+            ),
+            "",
+            "NMI between the results",
+            " " * 10 + "".join(f"{name:>10}" for name in self.methods),
+            *(
+                f"{name:10}" + "".join(f"{value:10.3f}" for value in row)
+                for name, row in zip(self.methods, self.agreement, strict=True)
+            ),
+        ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                name,
-                self.labels[:, i].max() + 1,
-                notebook.Share(self.anmi[i]),
-                notebook.Share(self.agreement[0, i]),
-                self.seconds[i],
-            )
-            for i, name in enumerate(self.methods)
-        ]
         return notebook.table(
             f"{len(self.methods)} methods on {len(self.labels):,} objects",
             ("method", "clusters", "ANMI", f"NMI with {self.methods[0]}", "seconds"),
-            rows,
+            [
+                (
+                    name,
+                    self.labels[:, i].max() + 1,
+                    notebook.Share(self.anmi[i]),
+                    notebook.Share(self.agreement[0, i]),
+                    self.seconds[i],
+                )
+                for i, name in enumerate(self.methods)
+            ],
         )

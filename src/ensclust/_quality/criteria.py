@@ -5,25 +5,19 @@ N x N exists. How a number of clusters is read from a criterion stands in ``CRIT
 and :func:`suggest`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensclust import _kernels, similarity
 from ensclust._cuts import partition
 from ensclust._ensemble.agreement import contingency
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.mean_coassociation import Histograms, item_consensus
 from ensclust._support import parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._trees.dendrogram import Dendrogram
+from ensclust._trees.dendrogram import Dendrogram
 
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
@@ -136,8 +130,7 @@ def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:
         Between -1 and 1, NaN for one cluster. An object alone in its cluster counts
         0. Time F M k for F distinct label rows, some 200 N bytes.
     """
-    n_labels = int(labels.max()) + 1
-    if n_labels == 1:
+    if labels.max() == 0:
         return float("nan")
     histograms = Histograms.of(ensemble, labels)
     own, _, other = item_consensus(histograms)
@@ -155,12 +148,10 @@ def coarsened(ensemble: Ensemble, labels: np.ndarray) -> np.ndarray:
     the lowest); "not clustered" is k. One row per fragment.
     """
     table = contingency(ensemble, labels)
-    dtype = np.min_scalar_type(len(table))
     rows = ensemble.fragments().labels
-    coarse = np.empty(rows.shape, dtype)
+    coarse = np.empty(rows.shape, np.min_scalar_type(len(table)))
     for m, (a, b) in enumerate(pairwise(ensemble.offsets)):
-        names = np.append(table[:, a:b].argmax(axis=0), len(table))
-        coarse[:, m] = names[rows[:, m]]
+        coarse[:, m] = np.append(table[:, a:b].argmax(axis=0), len(table))[rows[:, m]]
     return coarse
 
 
@@ -193,8 +184,7 @@ def consensus_pairs(
         Entry (a, b): pairs that b clusterings contain, a of them together. Time
         R^2 M / 2 for R distinct coarsened rows, usually far fewer than fragments.
     """
-    coarse = coarsened(ensemble, labels)
-    rows, place = np.unique(coarse, axis=0, return_inverse=True)
+    rows, place = np.unique(coarsened(ensemble, labels), axis=0, return_inverse=True)
     weight = ensemble.fragments().counts
     counts = np.bincount(place.reshape(-1), weight).astype(np.int64)
     size = ensemble.n_clusterings + 1

@@ -1,18 +1,14 @@
 """KSelection: what criteria say of each number of clusters, and what they suggest."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
 DEFAULT_CRITERION = "anmi"
@@ -51,9 +47,8 @@ class KSelection:
     @property
     def decisive(self) -> str:
         """The criterion that ``best_k`` follows: the default, or the first with one."""
-        if DEFAULT_CRITERION in self.suggested:
-            return DEFAULT_CRITERION
-        return next(iter(self.suggested), "")
+        first = next(iter(self.suggested), "")
+        return DEFAULT_CRITERION if DEFAULT_CRITERION in self.suggested else first
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -107,30 +102,40 @@ class KSelection:
         return "\n".join(line.rstrip() for line in lines)
 
     def __repr__(self) -> str:
-        width = max(len(name) for name in self.scores)
+        width = max(map(len, self.scores))
+        lines = [
+            f"  {name:<{width}}  {self.suggested.get(name) or '-':>3}  {_rule(name)}"
+            + "  <- best_k" * (name == self.decisive)
+            for name in self.scores
+        ]
+        return "\n".join([self._title(), *lines])
+
+    def _title(self) -> str:
         tried = f"k from {self.ks[0]} to {self.ks[-1]}"
-        lines = [f"KSelection: {self.method}, {tried}, {self.n_judged:,} objects"]
-        for name in self.scores:
-            k = self.suggested.get(name)
-            mark = "  <- best_k" if name == self.decisive else ""
-            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
-            lines.append(f"  {name:<{width}}  {k or '-':>3}  {rule}{mark}")
-        return "\n".join(lines)
+        return f"KSelection: {self.method}, {tried}, {self.n_judged:,} objects"
 
     def _repr_html_(self) -> str:
-        rows = []
-        for name, values in self.scores.items():
-            k = self.suggested.get(name, np.nan)
-            value = values[self.ks.index(k)] if name in self.suggested else np.nan
-            rule = f"{CRITERIA[name].rule} {CRITERIA[name].title}"
-            rows.append((name, k, value, rule))
+        rows = [
+            (
+                name,
+                self.suggested.get(name, np.nan),
+                dict(zip(self.ks, values, strict=True)).get(
+                    self.suggested.get(name, -1), np.nan
+                ),
+                _rule(name),
+            )
+            for name, values in self.scores.items()
+        ]
         return notebook.table(
-            f"KSelection: {self.method}, k from {self.ks[0]} to {self.ks[-1]}, "
-            f"{self.n_judged:,} objects",
+            self._title(),
             ("criterion", "k", "value", "rule"),
             rows,
             f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
         )
+
+
+def _rule(name: str) -> str:
+    return f"{CRITERIA[name].rule} {CRITERIA[name].title}"
 
 
 def _relative_growth(area: Sequence[float]) -> list[float]:

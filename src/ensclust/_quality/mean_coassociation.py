@@ -11,18 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.agreement import contingency
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support.validation import check_labelling
 from ensclust._trees.known_rows import per_clustering, ratio, row_blocks, sum_table
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ensclust._ensemble.ensemble import Ensemble
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,13 @@
 """Result: what a fitted method found, as facts that views and reports read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._quality.k_selection import KSelection
-    from ensclust._trees.dendrogram import Dendrogram
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._quality.k_selection import KSelection
+from ensclust._trees.dendrogram import Dendrogram
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.label_table import label_columns
+from ensclust._ensemble.ensemble import label_columns
 from ensclust._files import block_files, sources, zarr_arrays
 from ensclust._files.block_files import KINDS
 from ensclust._support.kinds import is_dask_array
@@ -233,15 +233,16 @@ class Blocks:
                     raise block_files.other_columns(file, own, files[0], names)
                 if own != names:
                     used = [source.names.index(name) for name in names]
-                step = _step(rows, len(used), 1)
-                for a, b in pairwise(block_files.edges(source, step)):
+                edges = block_files.edges(source, _step(rows, len(used), 1))
+                for a, b in pairwise(edges):
                     load = partial(block_files.load, file, columns, content, used, a, b)
                     self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
             self.names = names
         self.path = path
         self._stamps = [(str(file), *block_files.stamp(file)) for file in files]
-        rows_of = [block.n_rows for block in self._list]
-        self.identity = repr((self._stamps, rows_of, columns, id_column))
+        self.identity = repr(
+            (self._stamps, [block.n_rows for block in self._list], columns, id_column)
+        )
 
     def _take_dask(self, array) -> None:
         if array.ndim != 2 or not array.shape[1]:
@@ -251,12 +252,13 @@ class Blocks:
             )
             raise ValueError(msg)
         whole = array.rechunk({1: -1})
-        starts = [0, *accumulate(whole.chunks[0])]
+        spans = pairwise([0, *accumulate(whole.chunks[0])])
+        parts = zip(whole.to_delayed().ravel(), spans, strict=True)
         self._list = [
-            Block(_place(i, a, b), part, None if isnan(b) else int(b - a))
-            for i, (part, (a, b)) in enumerate(
-                zip(whole.to_delayed().ravel(), pairwise(starts), strict=True)
-            )
+            Block(f"block {i}", part)  # a chunk may be of unknown size
+            if isnan(b)
+            else Block(f"block {i}, {_rows(int(a), int(b))}", part, int(b - a))
+            for i, (part, (a, b)) in enumerate(parts, start=1)
         ]
         self.engine = "dask"
 
@@ -274,10 +276,17 @@ class Blocks:
         self.path = Path(mapped) if mapped else None
         pieces = getattr(array, "chunks", None)
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
-        edges = [*range(0, array.shape[0], step), array.shape[0]]
+        spans = pairwise([*range(0, array.shape[0], step), array.shape[0]])
+        here = isinstance(array, np.ndarray)  # then only rows of a block are sent
         self._list = [
-            Block(f"{prefix}{_rows(a, b)}", _slice_of(array, a, b), b - a)
-            for a, b in pairwise(edges)
+            Block(
+                f"{prefix}{_rows(a, b)}",
+                partial(columns_of, array[a:b])
+                if here
+                else partial(_slice, array, a, b),
+                b - a,
+            )
+            for a, b in spans
         ]
         return None
 
@@ -371,16 +380,8 @@ def _from_function(function: Callable, arrays: Any) -> Iterator[Block]:
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:
     """Return the rows of a block, whole pieces unless the user says how many."""
-    if rows is None:
-        return max(1, CELLS // n_columns // piece) * piece
-    return check_integer(rows, "rows")
-
-
-def _slice_of(array: Any, a: int, b: int) -> Callable:
-    """Return what reads some rows; of an array in memory only those are sent."""
-    if isinstance(array, np.ndarray):
-        return partial(columns_of, array[a:b])
-    return partial(_slice, array, a, b)
+    usual = max(1, CELLS // n_columns // piece) * piece
+    return usual if rows is None else check_integer(rows, "rows")
 
 
 def _slice(array: Any, a: int, b: int) -> list[np.ndarray]:
@@ -389,9 +390,3 @@ def _slice(array: Any, a: int, b: int) -> list[np.ndarray]:
 
 def _rows(a: int, b: int) -> str:
     return f"rows {a + 1} to {b}"
-
-
-def _place(i: int, a: float, b: float) -> str:
-    if isnan(b):  # chunks of a Dask array may be of unknown size
-        return f"block {i + 1}"
-    return f"block {i + 1}, {_rows(int(a), int(b))}"

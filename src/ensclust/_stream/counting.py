@@ -6,26 +6,23 @@ which they come can change a bit of what follows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import Any
 
 import numpy as np
 
 from ensclust._ensemble.ensemble import Ensemble, Fragments
-from ensclust._ensemble.flow import TooManyRowsError
+from ensclust._ensemble.flow import Assignment, TooManyRowsError
 from ensclust._files.cells import meaning, no_label, present_texts
 from ensclust._files.checkpoint import Checkpoint
+from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
 from ensclust._support.encoding import NOWHERE
 from ensclust._support.validation import gibibytes, mixed_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ensclust._ensemble.flow import Assignment
-    from ensclust._stream.blocks import Blocks
 
 
 @dataclass(frozen=True)
@@ -52,22 +49,19 @@ class Encoding:
     categories: tuple[np.ndarray, ...] = ()
     used: tuple[int, ...] | None = None
 
-    def first(self, columns: Sequence[np.ndarray]) -> Ensemble:
-        """Return the rows of one block, coded by their own values."""
-        return Ensemble.from_clusterings(self._cleaned(columns), noise=self.noise)
-
     def encode(self, columns: Sequence[np.ndarray]) -> Ensemble:
-        """Return the rows of one block, coded by the values of all blocks."""
-        return without_objects(self.categories).recode_columns(self._cleaned(columns))
+        """Return the rows of one block, coded by the values of all blocks.
 
-    def _cleaned(self, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+        Until these are known, by its own.
+        """
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
-        if not self.holds_cells:
-            return chosen
-        numbers = self.are_numbers or (False,) * len(chosen)
-        pairs = zip(chosen, numbers, strict=True)
-        return [_cells(column, is_number=is_number) for column, is_number in pairs]
+        if self.holds_cells:
+            numbers = self.are_numbers or (False,) * len(chosen)
+            chosen = list(map(_cells, chosen, numbers))
+        if not self.categories:
+            return Ensemble.from_clusterings(chosen, noise=self.noise)
+        return without_objects(self.categories).recode_columns(chosen)
 
     def select(self, clusterings: np.ndarray) -> Encoding:
         """Return the encoding of some clusterings (a mask)."""
@@ -81,7 +75,7 @@ class Encoding:
         )
 
 
-def _cells(column: np.ndarray, *, is_number: bool) -> np.ndarray:
+def _cells(column: np.ndarray, is_number: bool) -> np.ndarray:  # noqa: FBT001  mapped
     if column.dtype.kind not in "OUT":
         return column
     texts = present_texts(column)
@@ -125,10 +119,7 @@ def count_block(
     encoding: Encoding,
 ) -> BlockCounts:
     """Count one block; time N M^2 / 2 and memory Nc^2 numbers."""
-    if encoding.categories:
-        ensemble = encoding.encode(columns)
-    else:
-        ensemble = encoding.first(columns)
+    ensemble = encoding.encode(columns)
     return BlockCounts(
         {number: ensemble.n_objects},
         int(ensemble.absent().sum()),
@@ -140,28 +131,20 @@ def count_block(
 def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
     """Return the counts of both; label values that only one has are made room for."""
     check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
-    pairs = list(enumerate(zip(one.values, other.values, strict=True)))
     try:
-        values = tuple(_union(m, left, right) for m, (left, right) in pairs)
+        values = tuple(map(_union, count(), one.values, other.values))
     except TypeError as error:
         msg = f"block {min(other.lengths) + 1}: {error}"
         raise TypeError(msg) from error
-    if all(len(v) == len(left) == len(right) for v, (_, (left, right)) in
-           zip(values, pairs, strict=True)):  # fmt: skip
+    if sum(map(len, values)) == len(one.overlap) == len(other.overlap):
         overlap = one.overlap + other.overlap
     else:
         offsets = np.cumsum([0, *map(len, values)])
         overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
         for part in (one, other):
-            places = [
-                offset + np.searchsorted(whole, own)
-                for offset, whole, own in zip(
-                    offsets, values, part.values, strict=False
-                )
-            ]
-            at = np.concatenate(places).astype(np.int64)
+            at = _globally(map(np.searchsorted, values, part.values), offsets)
             overlap[np.ix_(at, at)] += part.overlap
-    lengths = {**one.lengths, **other.lengths}
+    lengths = one.lengths | other.lengths
     return BlockCounts(lengths, one.n_absent + other.n_absent, values, overlap)
 
 
@@ -183,10 +166,9 @@ def _union(m: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one if np.array_equal(one, other) else np.union1d(one, other)
 
 
-def _globally(places: Sequence[np.ndarray], offsets: np.ndarray) -> np.ndarray:
+def _globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
     """Return places within clusterings as places among all base clusters."""
-    parts = zip(offsets[:-1], places, strict=True)
-    return np.concatenate([first + place for first, place in parts]).astype(np.int64)
+    return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
 
 
 def settle_numbers(
@@ -247,8 +229,8 @@ def distinct(rows: Ensemble, start: int) -> Rows:
     return Rows(rows.columns[:, first], fragments.counts, start + first)
 
 
-def merge(one: Rows, other: Rows, *, categories: tuple[np.ndarray, ...]) -> Rows:
-    """Return the distinct rows of both."""
+def merge(one: Rows, other: Rows, *, categories: tuple, budget: int) -> Rows:
+    """Return the distinct rows of both, or raise where they exceed the budget."""
     columns = np.concatenate([one.columns, other.columns], axis=1)
     inverse = Ensemble.from_codes(columns, categories).fragments().inverse
     n = int(inverse.max()) + 1
@@ -257,7 +239,7 @@ def merge(one: Rows, other: Rows, *, categories: tuple[np.ndarray, ...]) -> Rows
     np.minimum.at(first, inverse, np.concatenate([one.first, other.first]))
     row = np.empty(n, np.int64)
     row[inverse] = np.arange(len(inverse))
-    return Rows(columns[:, row], counts, first)
+    return _affordable(Rows(columns[:, row], counts, first), budget)
 
 
 def without_objects(categories: Sequence[np.ndarray]) -> Ensemble:
@@ -403,10 +385,10 @@ class Tally:
     def _find_rows(self) -> Rows:
         """Return the distinct rows, without the one that is in no clustering."""
         stage = f"rows-{self.encoding.noise}-{self.encoding.used}"
-        rows = _load(self._checkpoint, stage, _rows_of)
+        rows = _load(self._checkpoint, stage, lambda arrays: Rows(**arrays))
         if rows is None:
             settings = {"categories": self.categories, "budget": self._budget}
-            rows = self.fold(distinct, partial(_merge, **settings))
+            rows = self.fold(distinct, partial(merge, **settings))
             _affordable(rows, self._budget)
             if self._checkpoint:
                 self._checkpoint.save(stage, vars(rows))
@@ -481,10 +463,6 @@ def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
         raise checkpoint.damaged(stage) from error
 
 
-def _rows_of(arrays: dict[str, np.ndarray]) -> Rows:
-    return Rows(arrays["columns"], arrays["counts"], arrays["first"])
-
-
 def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
     n_columns = sum(name.startswith("values") for name in arrays)
     return BlockCounts(
@@ -498,8 +476,12 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
 def _arrays_of(found: BlockCounts) -> dict[str, Any]:
     lengths = np.array(list(found.lengths.items()), np.int64).reshape(-1, 2)
     values = {f"values{m}": column for m, column in enumerate(found.values)}
-    absent = np.array(found.n_absent)
-    return {"lengths": lengths, "absent": absent, "overlap": found.overlap, **values}
+    return {
+        "lengths": lengths,
+        "absent": np.array(found.n_absent),
+        "overlap": found.overlap,
+        **values,
+    }
 
 
 def in_memory(counts: Any) -> Ensemble:
@@ -530,10 +512,6 @@ def _label(columns, *, encoding: Encoding, assignment: Assignment) -> np.ndarray
 def _chosen(rows: Ensemble, start: int, *, objects: np.ndarray) -> dict:
     own = objects[(objects >= start) & (objects < start + len(rows))] - start
     return {start: rows.columns[:, own]}
-
-
-def _merge(one: Rows, other: Rows, *, categories, budget: int) -> Rows:
-    return _affordable(merge(one, other, categories=categories), budget)
 
 
 def _affordable(rows: Rows, budget: int) -> Rows:

@@ -5,45 +5,30 @@ and what they give is combined in a tree, by whatever scheduler is active: threa
 ``distributed.Client`` of a LocalCluster or of a cluster.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from ensclust._ensemble.flow import TooManyRowsError
-from ensclust._stream.blocks import columns_of
+from ensclust._stream.blocks import Block, Blocks, columns_of
 from ensclust._support import parallel
 from ensclust._support.progress import tell
 from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import NotWrittenError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    import numpy as np
-
-    from ensclust._stream.blocks import Block, Blocks
 
 _FAN_IN = 8  # results that one task combines
 _TASKS = 4  # per thread and pass, where tasks read blocks themselves
 _LARGE = 2**22  # bytes from which shared data is kept out of the graph
 
 
-class Engine(Protocol):
-    """Who passes over blocks."""
-
-    wave: int  # blocks that are worked on at a time
-
-    def fold(self, blocks: Iterable[tuple[int, Block]], work, combine) -> Any:
-        """Return ``work(columns, number)`` of all blocks, combined; None for none."""
-
-
 class Local:
     """One block after the other, in this process."""
 
-    wave = 1
+    wave = 1  # blocks that are worked on at a time
 
     def fold(self, blocks: Iterable[tuple[int, Block]], work, combine) -> Any:
         """Return ``work(columns, number)`` of all blocks, combined; None for none."""
@@ -109,7 +94,7 @@ def fold(
     With ``until``, some blocks at a time, then twice as many, as long as it is not true
     of what came out so far.
     """
-    engine: Engine = Local() if blocks.engine == "blocks" else Dask()
+    engine = Local() if blocks.engine == "blocks" else Dask()
     if until is None:
         return engine.fold(numbered(blocks), work, combine)
     total, left, size = None, numbered(blocks), engine.wave
@@ -160,8 +145,7 @@ def _naming(name: str) -> Iterator[None]:
         raise
     except (ValueError, TypeError, OSError, MemoryError) as error:
         kind = type(error) if type(error) in (TypeError, MemoryError) else ValueError
-        said = str(error)
-        msg = said if said.startswith(name) else f"{name}: {said}"
+        msg = str(error) if str(error).startswith(name) else f"{name}: {error}"
         raise kind(msg) from error
 
 

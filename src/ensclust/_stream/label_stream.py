@@ -1,15 +1,16 @@
 """Labels of a stream: made block by block, when they are asked for."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensclust._files.archives import HEADER
+from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import Dask, call, fold, numbered
 from ensclust._support.validation import check_path, import_optional
 from ensclust._support.whole_files import (
@@ -19,13 +20,6 @@ from ensclust._support.whole_files import (
     reserve,
     writing,
 )
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Sequence
-
-    from ensclust._stream.blocks import Blocks
-
 
 CHUNK = 2**18  # labels per chunk of a Zarr array: 1 MB
 _FORMATS = (".npy", ".parquet", ".zarr")
@@ -141,11 +135,10 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         """
         check_path(path)
         path = Path(path)
-        suffix = path.suffix.lower()
         check_output(path, self._blocks.path)
         self._blocks.check_unchanged()
         with beside(path) as part:
-            put, fill = self._create(suffix, part)
+            put, fill = self._create(path.suffix.lower(), part)
             work = partial(
                 _label_and_put,
                 work=self._work,
@@ -167,8 +160,12 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
             return partial(_put_parquet, part, self.names), None
         zarr = import_optional("zarr", "writing Zarr", "zarr")
         rows = min(len(self), max(1, CHUNK // len(self.names)))
-        chunks = (rows, *self.shape[1:])
-        zarr.create_array(part, shape=self.shape, chunks=chunks, dtype=self.dtype)
+        zarr.create_array(
+            part,
+            shape=self.shape,
+            chunks=(rows, *self.shape[1:]),
+            dtype=self.dtype,
+        )
         fill = partial(_fill, part, rows, len(self))
         return partial(_put_zarr, fill), fill
 
@@ -187,9 +184,8 @@ def check_output(path: Path, source: Path | None) -> None:
 
 
 def _labelled(columns, number: int, *, works: Sequence, several: bool) -> np.ndarray:
-    if not several:
-        return works[0](columns)
-    return np.column_stack([work(columns) for work in works])
+    found = [work(columns) for work in works]
+    return np.column_stack(found) if several else found[0]
 
 
 def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
@@ -198,8 +194,8 @@ def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _W
     if len(labels) != (expected := starts[number + 1] - starts[number]):
         msg = f"{len(labels)} rows came; there were {expected} in the pass before."
         raise ValueError(msg)
-    rest = put(number, starts[number], labels)
-    return _Written(_count(labels, n_clusters), rest or [])
+    rest = put(number, starts[number], labels) or []
+    return _Written(_count(labels, n_clusters), rest)
 
 
 def _sizes(columns, number: int, *, work: Callable, n_clusters) -> list[np.ndarray]:
@@ -215,7 +211,7 @@ def _count(labels: np.ndarray, n_clusters: list[int]) -> list[np.ndarray]:
 
 
 def _add_sizes(one: list[np.ndarray], other: list[np.ndarray]) -> list[np.ndarray]:
-    return [_sum(a, b) for a, b in zip(one, other, strict=True)]
+    return list(map(_sum, one, other))
 
 
 def _put(path: Path, put: Callable, *block: Any) -> list | None:
@@ -225,8 +221,7 @@ def _put(path: Path, put: Callable, *block: Any) -> list | None:
 
 def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:
     rest = one.rest + other.rest
-    sizes = _add_sizes(one.sizes, other.sizes)
-    return _Written(sizes, fill(rest) if fill else rest)
+    return _Written(_add_sizes(one.sizes, other.sizes), fill(rest) if fill else rest)
 
 
 def _sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -275,9 +270,10 @@ def _fill(part: Path, rows: int, n_objects: int, pieces: list) -> list:
         first = -(-start // rows) * rows
         last = stop if stop == n_objects else stop // rows * rows
         if first < last:
-            zarr = import_optional("zarr", "writing Zarr", "zarr")
-            whole = labels[first - start : last - start]
-            zarr.open_array(part, mode="r+")[first:last] = whole
+            array = import_optional("zarr", "writing Zarr", "zarr").open_array(
+                part, mode="r+"
+            )
+            array[first:last] = labels[first - start : last - start]
             ends = ((start, labels[: first - start]), (last, labels[last - start :]))
             rest += [(at, left.copy()) for at, left in ends if len(left)]
         else:

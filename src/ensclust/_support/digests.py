@@ -1,7 +1,5 @@
 """One hash of arrays, to know them again."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,11 +1,10 @@
 """What is said of every method in the same words, and what tables of methods show."""
 
-from __future__ import annotations
-
+import re
 from dataclasses import dataclass
 
-# One wording for the parameters that every method shares; see document().
-SHARED_PARAMETERS = {
+# One wording for the parameters and attributes that methods share; see document().
+SHARED_WORDING = {
     "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. Where the method cannot form
         so many, it warns and returns fewer. "auto" takes what
@@ -46,11 +45,21 @@ SHARED_PARAMETERS = {
         matrix, or with max_regions, takes minutes and keeps nothing.""",
     "linkage": """linkage : "average", "single" or "complete", default="average"
         Similarity of two groups: mean, largest or smallest of their pairs.""",
+    "init": """init : "random" or array-like of shape (k,) or (n_starts, k)
+        The objects whose label rows are the first centroids; given ones replace
+        ``n_init``. "random", the default, draws distinct rows, each with a chance
+        proportional to its number of objects.""",
+    "n_init": """n_init : int, default=10
+        Random starts; the least objective is kept.""",
+    "max_iter": """max_iter : int, default=40
+        Rounds per start.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)
         Consensus clusters 0, 1, ... by first appearance; -1 for an object that no
         base clustering contains.""",
     "ensemble_": """ensemble_ : Ensemble
         The base clusterings.""",
+    "dendrogram_": """dendrogram_ : Dendrogram
+        The whole tree; ``dendrogram_.cut(k)`` gives any other number of clusters.""",
     "coassociation_": """coassociation_ : CoAssociation
         The similarity of the training objects that was linked.""",
     "n_regions_": """n_regions_ : int or None
@@ -63,6 +72,20 @@ SHARED_PARAMETERS = {
         Number of consensus clusters found.""",
     "n_features_in_": """n_features_in_ : int
         Number of columns of X.""",
+    "n_iter_": """n_iter_ : int
+        Rounds of the best start.""",
+}
+# Attributes of fitted methods, each with the parameter that a method needs for it.
+SHARED_ATTRIBUTES = {
+    "labels_": "n_clusters",
+    "ensemble_": "n_clusters",
+    "weights_": "weights",
+    "n_clusters_": "n_clusters",
+    "n_features_in_": "n_clusters",
+    "dendrogram_": "linkage",
+    "coassociation_": "linkage",
+    "n_regions_": "max_regions",
+    "n_iter_": "max_iter",
 }
 
 
@@ -77,8 +100,22 @@ class MethodInfo:
     memory: str
 
 
-def document(cls):
-    """Fill ``$name`` in a docstring with the shared wording of that parameter."""
-    for name in sorted(SHARED_PARAMETERS, key=len, reverse=True):
-        cls.__doc__ = cls.__doc__.replace(f"${name}\n", SHARED_PARAMETERS[name] + "\n")
+def document(cls, parameters: list[str]):
+    """Fill a docstring with the shared wording of parameters and attributes.
+
+    ``$name`` becomes that of a name; ``$parameters`` and ``$attributes`` become those
+    of all parameters and attributes of the class that the docstring does not describe
+    itself.
+    """
+    attributes = [name for name, of in SHARED_ATTRIBUTES.items() if of in parameters]
+    for group, names in (("parameters", parameters), ("attributes", attributes)):
+        others = "\n    ".join(
+            f"${name}"
+            for name in names
+            if name in SHARED_WORDING
+            and not re.search(rf"^    \$?{name}( :|$)", cls.__doc__, re.MULTILINE)
+        )
+        cls.__doc__ = cls.__doc__.replace(f"${group}\n", f"{others}\n")
+    for name, wording in SHARED_WORDING.items():
+        cls.__doc__ = cls.__doc__.replace(f"${name}\n", f"{wording}\n")
     return cls

@@ -1,10 +1,9 @@
 """From what users call labels to 0..n-1: one column at a time."""
 
-from __future__ import annotations
-
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from ensclust._support.validation import (
     bad_label,
     mixed_labels,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOWHERE = np.iinfo(np.int64).max  # place of a label that nobody has
 _ROWS = 2**13  # that are handled at a time: 64 kB of indices
@@ -92,10 +88,7 @@ def encode_column(
         The label values that occur, sorted.
     """
     codes, values = _encode(column, index)
-    if noise == "missing":
-        return codes, values
-    is_noise = _is_negative(column)
-    if not is_noise.any():
+    if noise == "missing" or not (is_noise := _is_negative(column)).any():
         return codes, values
     if values.dtype.kind == "U":
         raise mixed_labels(index, values[0].item(), -1)
@@ -120,15 +113,12 @@ def _is_negative(column: np.ndarray) -> np.ndarray:
 
 def _encode(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
     kind = column.dtype.kind
-    if kind == "b":
-        return _encode_integers(column.astype(np.uint8))
-    if kind in "iu":
-        return _encode_integers(column)
+    if kind in "biu":
+        return _encode_integers(column.astype(np.uint8) if kind == "b" else column)
     if kind == "f":
         return _encode_integers(_whole(column, index))
     if kind in "US":
-        values, codes = np.unique(column, return_inverse=True)
-        return codes, values
+        return np.unique(column, return_inverse=True)[::-1]
     if kind in "OT":
         return _encode_objects(column, index)
     msg = f"labels[:, {index}] has dtype {column.dtype}. {LABEL_RULE}"
@@ -142,8 +132,7 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if high > max(1024, 2 * len(column)):  # a table of all values would be too long
         values, codes = np.unique(column, return_inverse=True)
         n_negative = int(np.searchsorted(values, 0))
-        if high < 2**63:
-            values = values.astype(np.int64)
+        values = values.astype(np.int64) if high < 2**63 else values
         return np.maximum(codes - n_negative, -1), values[n_negative:]
     # One slot more: negative labels are clipped to -1 and find -1 there.
     present = np.zeros(high + 2, dtype=bool)
@@ -228,18 +217,19 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
         raise bad_label(row, index, column[row]) from error
     given = list(lookup)
     kept = [position for position, value in enumerate(given) if not _is_missing(value)]
+    is_text = bool(kept) and isinstance(given[kept[0]], str)
     for position in kept:
         value = given[position]
         if not _is_label(value):
             row = int(np.argmax(first_seen == position))
             raise bad_label(row, index, value)
-        if isinstance(value, str) != isinstance(given[kept[0]], str):
+        if isinstance(value, str) != is_text:
             raise mixed_labels(index, given[kept[0]], value)
     kept.sort(key=lambda position: given[position])
     position_to_code = np.full(len(given), -1, np.int64)
     position_to_code[kept] = np.arange(len(kept))
-    values = [given[position] for position in kept]
-    return position_to_code[first_seen], _array_of(values)
+    values = [given[place] if is_text else int(given[place]) for place in kept]
+    return position_to_code[first_seen], np.array(values)
 
 
 def _is_hashable(value: Any) -> bool:
@@ -250,22 +240,13 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _array_of(values: list) -> np.ndarray:
-    if values and isinstance(values[0], str):
-        return np.array(values, dtype=str)
-    return np.array([int(value) for value in values])
-
-
 def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, numbers.Real):
-        number = float(value)
-        return math.isnan(number) or (number < 0 and math.isfinite(number))
-    return False
+    is_none = value is None or type(value).__name__ in ("NAType", "NaTType")
+    number = float(value) if isinstance(value, numbers.Real) else 0.0
+    return is_none or math.isnan(number) or -math.inf < number < 0
 
 
 def _is_label(value: Any) -> bool:
-    if isinstance(value, str | numbers.Integral | np.bool_):
-        return True
-    return isinstance(value, numbers.Real) and float(value).is_integer()
+    return isinstance(value, str | numbers.Integral | np.bool_) or (
+        isinstance(value, numbers.Real) and float(value).is_integer()
+    )

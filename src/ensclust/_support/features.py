@@ -1,18 +1,13 @@
 """Features: validated, and as float32 without losing digits that matter."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ensclust._support.validation import check_magnitude
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 _ROWS = 8192  # rows centred at a time
 
@@ -25,14 +20,12 @@ def scaled(X, mean: np.ndarray | None = None, unit: float | None = None):
     To stay sparse, sparse rows are not centred, unless others were before.
     """
     if sparse.issparse(X) and (mean is None or not mean.any()):
-        if unit is None:
-            unit = 2.0 ** np.frexp(np.abs(X.data).max(initial=0.0))[1]
+        unit = unit or 2.0 ** np.frexp(np.abs(X.data).max(initial=0.0))[1]
         return np.zeros(X.shape[1]), unit, (X / unit).astype(np.float32)
     blocks = [slice(i, i + _ROWS) for i in range(0, X.shape[0], _ROWS)]
     if mean is None or unit is None:
         mean = X.mean(axis=0, dtype=np.float64)
-        largest = max(np.abs(X[rows] - mean).max() for rows in blocks)
-        unit = 2.0 ** np.frexp(largest)[1]
+        unit = 2.0 ** np.frexp(max(np.abs(X[rows] - mean).max() for rows in blocks))[1]
     small = np.empty(X.shape, np.float32)
     for rows in blocks:
         block = X[rows].toarray() if sparse.issparse(X) else X[rows]

@@ -1,16 +1,12 @@
 """JSON and JSON lines; every file is replaced whole or not at all."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from ensclust._support.whole_files import write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 def read_json(path: Path, default: Any = None) -> Any:
@@ -32,6 +28,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Write JSON lines, the same bytes for the same lines."""
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    content = text.encode()
+    content = "".join(
+        json.dumps(line, separators=(",", ":")) + "\n" for line in lines
+    ).encode()
     write(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

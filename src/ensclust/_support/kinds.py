@@ -1,7 +1,5 @@
 """What came in: a stream of rows, or rows in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

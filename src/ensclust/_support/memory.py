@@ -1,7 +1,5 @@
 """Memory: how much is left, and refusing what needs more before it is begun."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ensclust._support.validation import gibibytes

@@ -1,18 +1,16 @@
 """Small tables for notebooks: everything escaped, readable in light and dark."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 SHOWN = 12  # rows of a table
-_TABLE = "border-collapse:collapse;margin:.3em 0;color:inherit"
-_TABLE += ";font-variant-numeric:tabular-nums"
+_TABLE = (
+    "border-collapse:collapse;margin:.3em 0;color:inherit"
+    ";font-variant-numeric:tabular-nums"
+)
 _LINE = "1px solid rgba(128,128,128,.5)"
 _BAR = "rgba(68,119,170,.35)"  # seen on white and on black
 
@@ -65,6 +63,4 @@ def _cell(tag: str, value: Any, side: str) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return "–" if np.isnan(value) else f"{value:.3f}"
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    return str(value)
+    return f"{value:,}" if isinstance(value, int | np.integer) else str(value)

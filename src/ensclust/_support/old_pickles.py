@@ -1,7 +1,5 @@
 """Models that version 0.1 pickled: a sentence in place of a missing module."""
 
-from __future__ import annotations
-
 import sys
 
 # Modules of 0.1 whose classes its pickles name, and that live elsewhere now.

@@ -1,23 +1,17 @@
 """Threads over blocks of work; the result never depends on how many there are."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import joblib
 from threadpoolctl import ThreadpoolController
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 _alone = ContextVar("whether one thread must do", default=False)
 
@@ -39,9 +33,7 @@ def thread_count(n_jobs: int | None = None) -> int:
             "threads, or another integer."
         )
         raise ValueError(msg)
-    if n_jobs < 0:
-        return max(1, joblib.cpu_count() + 1 + n_jobs)
-    return n_jobs
+    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
 
 
 @contextmanager
@@ -57,8 +49,7 @@ def alone() -> Iterator[None]:
 def blocks(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
     """Split ``range(n_items)`` into at most ``n_blocks`` ranges of about equal size."""
     n_blocks = max(1, min(n_blocks, n_items))
-    edges = [n_items * b // n_blocks for b in range(n_blocks + 1)]
-    return list(pairwise(edges))
+    return list(pairwise([n_items * b // n_blocks for b in range(n_blocks + 1)]))
 
 
 def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) -> list:

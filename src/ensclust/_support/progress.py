@@ -1,17 +1,13 @@
 """Progress on stderr: a moving bar on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from threading import Timer
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PATIENCE = 1.0  # seconds; what takes less needs no plain line
 INTERVAL = 10.0  # seconds between plain lines about the same work
@@ -74,14 +70,11 @@ def _moving_line(text: str, total: int | None):
         rich.TextColumn("{task.fields[left]}"),
     ]
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as line:
-        left = "left" if total else ""
-        task = line.add_task(text, total=total, left=left)
-        started: list[str] = []
+        task = line.add_task(text, total=total, left="left" if total else "")
+        numbers = count()
 
         def begin(part: str) -> None:
-            description = f"{text}: {part}"
-            line.update(task, description=description, completed=len(started))
-            started.append(part)
+            line.update(task, description=f"{text}: {part}", completed=next(numbers))
 
         def show(done: int, of: int) -> None:
             line.update(task, completed=done, total=of, left="left")

@@ -1,19 +1,15 @@
 """Messages about input: what came in, what is allowed, what to do."""
 
-from __future__ import annotations
-
 import importlib
 import numbers
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LABEL_RULE = (
     "Labels are integers, strings or categories; a negative number, NaN or None "
@@ -25,6 +21,23 @@ _LARGEST = 1e150  # what can be squared and added up
 
 # Packages whose lines are not the user's: scikit-learn's call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
+
+
+def unexpected(value: Any, name: str, what: str) -> ValueError:
+    """Return the error for a value that is not what a parameter takes."""
+    return ValueError(f"{name}={value!r}; expected {what}.")
+
+
+@contextmanager
+def explaining(
+    what: str, *kinds: type[Exception], advice: str = "", raised: type = ValueError
+) -> Iterator[None]:
+    """Say what went wrong before the words of an error of one of these kinds."""
+    try:
+        yield
+    except kinds as error:
+        msg = f"{what}: {error}{advice}"
+        raise raised(msg) from error
 
 
 def bad_label(row: int, column: int, value: Any) -> ValueError:
@@ -83,8 +96,10 @@ def naming_index(name: str, value: Any, n: int) -> Iterator[None]:
     try:
         yield
     except IndexError as error:
-        rule = f"Give integers from 0 to {n - 1}, or a mask of {n}"
-        msg = f"{name}={value!r} does not choose among {n}: {error}. {rule}."
+        msg = (
+            f"{name}={value!r} does not choose among {n}: {error}. "
+            f"Give integers from 0 to {n - 1}, or a mask of {n}."
+        )
         raise IndexError(msg) from error
 
 
@@ -99,21 +114,19 @@ def check_n_clusters(n_clusters: Any, n_samples: int, n_columns: int = 0) -> int
             f"Use an integer between 1 and n_samples={n_samples}."
         )
         raise TypeError(msg)
-    if int(n_clusters) < 1:
-        msg = f"n_clusters={n_clusters} is less than 1. Use at least 1 cluster."
-        raise ValueError(msg)
+    if 1 <= int(n_clusters) <= n_samples:
+        return int(n_clusters)
+    msg = f"n_clusters={n_clusters} is less than 1. Use at least 1 cluster."
     if int(n_clusters) > n_samples:
+        turned = (
+            f" labels has {n_samples} rows, the objects, and {n_columns} columns, the "
+            "clusterings; if yours are the other way round, pass labels.T."
+        )
         msg = (
             f"n_clusters={n_clusters} is larger than n_samples={n_samples}. "
-            f"Use at most {n_samples} clusters."
+            f"Use at most {n_samples} clusters.{turned * (n_columns > n_samples)}"
         )
-        if n_columns > n_samples:
-            msg += (
-                f" labels has {n_samples} rows, the objects, and {n_columns} columns, "
-                "the clusterings; if yours are the other way round, pass labels.T."
-            )
-        raise ValueError(msg)
-    return int(n_clusters)
+    raise ValueError(msg)
 
 
 def check_noise(noise: Any) -> str:
@@ -163,8 +176,7 @@ def check_classes(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "f":
         wrong = ~(np.isfinite(array) & (array == np.floor(array)))
     elif array.dtype.kind == "O":
-        known = (str, numbers.Integral)
-        wrong = np.array([not isinstance(value, known) for value in array])
+        wrong = np.array([not isinstance(v, str | numbers.Integral) for v in array])
     else:
         wrong = np.full(len(array), array.dtype.kind not in "biuUS")
     if wrong.any():
@@ -181,21 +193,19 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.empty((0, 0))
     rule = f"Give {n_clusterings} numbers of at least 0, one per base clustering."
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if array.shape != (n_clusterings,):
         shape = np.shape(weights) if array.size else f"{weights!r}"
         msg = f"weights is {shape} for {n_clusterings} base clusterings. {rule}"
-        raise ValueError(msg)
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if len(bad):
+    elif len(bad):
         msg = f"weights[{bad[0]}] = {array[bad[0]]:g}. {rule}"
-        raise ValueError(msg)
-    if array.max() > _LARGEST:
+    elif array.max() > _LARGEST:
         msg = f"weights are as large as {array.max():g}. Divide them by a constant."
-        raise ValueError(msg)
-    if not array.any():
+    elif not array.any():
         msg = "weights are all 0. Give at least one base clustering a weight above 0."
-        raise ValueError(msg)
-    return array
+    else:
+        return array
+    raise ValueError(msg)
 
 
 def check_magnitude(X: Any) -> Any:
@@ -213,37 +223,40 @@ def check_magnitude(X: Any) -> Any:
 
 def check_square(W: Any, name: str) -> np.ndarray:
     """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
-    try:
+    with explaining(
+        f"{name} is no table of numbers",
+        *(TypeError, ValueError),
+        advice=". Give a square matrix.",
+        raised=TypeError,
+    ):
         W = np.asarray(W, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"{name} is no table of numbers: {error}. Give a square matrix."
-        raise TypeError(msg) from error
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         msg = f"{name} has shape {W.shape}; expected a square matrix."
-        raise ValueError(msg)
-    if not np.isfinite(W).all():
+    elif not np.isfinite(W).all():
         msg = f"{name} contains NaN or infinity; every entry must be a finite number."
-        raise ValueError(msg)
-    if W.size and W.min() < 0:
+    elif W.size and W.min() < 0:
         msg = f"{name} has a negative entry ({W.min():g}); similarities are >= 0."
-        raise ValueError(msg)
-    strips = [slice(i, i + 256) for i in range(0, len(W), 256)]  # no second matrix
-    gap = max((np.abs(W[i] - W[:, i].T).max() for i in strips), default=0.0)
-    if gap > 1e-8 * max(1.0, W.max(initial=0.0)):
+    elif (gap := _asymmetry(W)) > 1e-8 * max(1.0, W.max(initial=0.0)):
         msg = (
             f"{name} is not symmetric: entries differ by up to {gap:g} from their "
             f"mirror image. Use ({name} + {name}.T) / 2 if that is what you mean."
         )
-        raise ValueError(msg)
-    return W
+    else:
+        return W
+    raise ValueError(msg)
+
+
+def _asymmetry(W: np.ndarray) -> float:
+    """Return how far entries are from their mirror images, without a second matrix."""
+    strips = [slice(i, i + 256) for i in range(0, len(W), 256)]
+    return max((np.abs(W[i] - W[:, i].T).max() for i in strips), default=0.0)
 
 
 def check_integer(value: Any, name: str, lowest: int = 1, hint: str = "") -> int:
     """Return ``value`` as an int of at least ``lowest``, or raise."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or int(value) < lowest:
-        msg = f"{name}={value!r}; expected an integer of at least {lowest}{hint}."
-        raise ValueError(msg)
+        raise unexpected(value, name, f"an integer of at least {lowest}{hint}")
     return int(value)
 
 
@@ -255,8 +268,7 @@ def check_steps(steps: Any) -> int:
 def check_lengths(steps: Any) -> list[int]:
     """Return several numbers of random-walk steps, at least one, or raise."""
     if isinstance(steps, str) or not hasattr(steps, "__iter__") or not len(steps):
-        msg = f"steps={steps!r}; expected a list of integers of at least 1."
-        raise ValueError(msg)
+        raise unexpected(steps, "steps", "a list of integers of at least 1")
     return [check_steps(length) for length in steps]
 
 
@@ -265,29 +277,29 @@ def check_counts(cluster_counts: Any, n_base_clusters: int) -> np.ndarray:
     counts = np.asarray(cluster_counts)
     fits = counts.ndim == 1 and counts.dtype.kind in "iu" and counts.min(initial=0) >= 0
     if not fits or counts.sum() != n_base_clusters:
-        msg = (
-            f"cluster_counts={cluster_counts!r}; expected a number of clusters for "
-            f"each base clustering, {n_base_clusters} together, one per row of W."
+        raise unexpected(
+            cluster_counts,
+            "cluster_counts",
+            "a number of clusters for each base clustering, "
+            f"{n_base_clusters} together, one per row of W",
         )
-        raise ValueError(msg)
     return counts
 
 
 def check_decay(decay: Any) -> float:
     """Return a factor of similarities, 0 to 1, or raise."""
     if not isinstance(decay, numbers.Real) or not 0 <= float(decay) <= 1:
-        msg = f"decay={decay!r}; expected a number from 0 to 1."
-        raise ValueError(msg)
+        raise unexpected(decay, "decay", "a number from 0 to 1")
     return float(decay)
 
 
 def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
     """Return the error for sparse features that a base clusterer does not take."""
-    dense = gibibytes(8 * X.shape[0] * X.shape[1])
     return ValueError(
         f"base={clusterer!r} did not take X, a sparse matrix of shape {X.shape}: "
         f'{error} Use base="kmeans", which takes it, generate with projection=50, '
-        f"which shows clusterers 50 dense features, or pass X.toarray() ({dense})."
+        "which shows clusterers 50 dense features, or pass X.toarray() "
+        f"({gibibytes(8 * X.shape[0] * X.shape[1])})."
     )
 
 
@@ -308,17 +320,18 @@ def check_share(value: Any, name: str, n: int, what: str) -> int | None:
         return int(value) if int(value) < n else None
     if isinstance(value, float | np.floating) and 0 < value <= 1:
         return max(1, round(float(value) * n)) if value < 1 else None
-    msg = (
-        f"{name}={value!r}; expected a share above 0 and up to 1.0, or a whole number "
-        f"from 1 to {n} of the {n} {what}."
+    raise unexpected(
+        value,
+        name,
+        "a share above 0 and up to 1.0, or a whole number "
+        f"from 1 to {n} of the {n} {what}",
     )
-    raise ValueError(msg)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if not isinstance(value, str) or value not in choices:
-        allowed = ", ".join(repr(choice) for choice in choices)
+        allowed = ", ".join(map(repr, choices))
         msg = f"{name}={value!r} is not known. Use one of {allowed}."
         raise ValueError(msg)
     return value
@@ -327,7 +340,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 def check_choices(values: Any, name: str, choices: tuple[str, ...]) -> list[str]:
     """Return some of ``choices``, each once, or raise with the list."""
     if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
-        allowed = ", ".join(repr(choice) for choice in choices)
+        allowed = ", ".join(map(repr, choices))
         msg = f"{name}={values!r} is no list of names. Use a list of {allowed}."
         raise ValueError(msg)
     return list(dict.fromkeys(check_choice(value, name, choices) for value in values))
@@ -340,11 +353,11 @@ def check_random_state(random_state: Any) -> np.random.RandomState:
     try:
         return check(random_state)
     except (TypeError, ValueError) as error:
-        msg = (
-            f"random_state={random_state!r}; expected an integer from 0 to 2**32 - 1, "
-            "a numpy.random.RandomState, or None."
-        )
-        raise ValueError(msg) from error
+        raise unexpected(
+            random_state,
+            "random_state",
+            "an integer from 0 to 2**32 - 1, a numpy.random.RandomState, or None",
+        ) from error
 
 
 def gibibytes(n_bytes: float) -> str:

@@ -1,18 +1,14 @@
 """Files that are replaced whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ensclust._support.validation import check_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def is_device(path: Path) -> bool:

@@ -10,16 +10,13 @@ merge, unless a nearest neighbour shares no window.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensclust import _kernels
 from ensclust._support import parallel
 from ensclust._support.validation import warn
-
-if TYPE_CHECKING:
-    from ensclust._trees.coassociation import CoAssociation
+from ensclust._trees.coassociation import CoAssociation
 
 WINDOW = 512  # regions of which each is compared with all
 _ORDERS = 20  # sorted orders, at most, in which windows are looked at
@@ -140,16 +137,11 @@ class Coarsening:
         self.contributions, both = coassociation.mean_terms()
         self.rule = (self.contributions.astype(np.float32), both.astype(np.float32))
         self.regions = Regions.of_leaves(coassociation)
-        parts = []
-        n_searches = 0
+        parts = [(np.empty((0, 2), np.int64), np.empty(0))]
         while len(self.regions) > max_regions:
-            near, limit = self._search(n_searches)
+            near, limit = self._search(len(parts) - 1)
             parts.append(self._merge(near, limit, len(self.regions) - max_regions))
-            n_searches += 1
-        self.merged = np.concatenate(
-            [np.empty((0, 2), np.int64), *(p[0] for p in parts)]
-        )
-        self.similarity = np.concatenate([np.empty(0), *(p[1] for p in parts)])
+        self.merged, self.similarity = map(np.concatenate, zip(*parts, strict=True))
 
     def _search(self, n_searches: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest regions of each, and how near others may be."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust import _kernels
 from ensclust._ensemble.ensemble import Fragments, as_counts
+from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import (
     check_choice,
@@ -20,11 +21,6 @@ from ensclust._support.validation import (
     gibibytes,
 )
 from ensclust._trees.known_rows import Affinity
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ensclust._ensemble.flow import Counts
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
 _ROWS = 512  # rows that a thread lifts at a time
@@ -173,18 +169,16 @@ class CoAssociation:
         if not isinstance(i, Integral) or not -n <= i < n:
             msg = f"object {i!r} does not exist; the ensemble has objects 0 to {n - 1}."
             raise IndexError(msg)
-        leaves = self.leaves
-        f = leaves.inverse[i]
+        inverse, codes = self.leaves.inverse, self.codes
         # The kernel writes one triangle: put the wanted fragment first.
-        codes = self.codes
-        order = np.concatenate([[f], np.arange(len(codes))])
-        out = np.empty((1, len(order)))
-        self._lift(codes[order], self._similarity(), out, [(0, 1)])
+        codes = np.concatenate([codes[inverse[i]][None], codes])
+        out = np.empty((1, len(codes)))
+        self._lift(codes, self._similarity(), out, [(0, 1)])
         if (weight := self._weight_of_both()) is not None:
             both = np.empty_like(out)
-            self._lift(codes[order], weight, both, [(0, 1)])
+            self._lift(codes, weight, both, [(0, 1)])
             np.divide(out, both, out=out, where=both > 0)
-        row = out[0, 1:][leaves.inverse]
+        row = out[0, 1:][inverse]
         if self.pairs == "all":
             row[i] = 1.0
         return row
@@ -196,8 +190,7 @@ class CoAssociation:
         """
         n = self.ensemble.n_objects
         needed = 8 * n * n
-        max_memory = check_integer(max_memory, "max_memory")
-        if needed > max_memory:
+        if needed > check_integer(max_memory, "max_memory"):
             msg = (
                 f"a dense co-association of {n:,} objects needs {gibibytes(needed)}; "
                 f"the budget is {gibibytes(max_memory)}. Use row(i) or fit with "
@@ -228,8 +221,7 @@ class CoAssociation:
         memory and overflow.
         """
         identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
-        kind = _kernels.square.PAIR_SUMS
-        return self._between(regions, identity, kind, n_jobs)
+        return self._between(regions, identity, _kernels.square.PAIR_SUMS, n_jobs)
 
     def fixed_point(
         self,
@@ -261,8 +253,7 @@ class CoAssociation:
             raise ValueError(msg)
         if self.ensemble.has_missing:
             S = self._similarity()
-            most = float(S.max(initial=0)) or 1.0
-            unit = most * self.decay / (2**31 - 1)
+            unit = (float(S.max(initial=0)) or 1.0) * self.decay / (2**31 - 1)
             return self._square(S, np.uint32, factor=1 / unit, n_jobs=n_jobs), unit
         entries, unit = self.contributions()
         return self._between(regions, entries, kind, n_jobs), unit
@@ -320,7 +311,7 @@ class CoAssociation:
         is_near = np.ones(len(counts), dtype=bool)
         shared = (self.codes, self.ensemble.offsets, self._similarity(), rows, is_near)
         spans = parallel.blocks(len(rows), parallel.thread_count(n_jobs))
-        tasks = [(*shared, a, b) for a, b in spans]
+        tasks = [(*shared, *span) for span in spans]
         parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
         return self if is_near.all() else self.expand(~is_near)
 
@@ -335,9 +326,8 @@ class CoAssociation:
         return self._blocks(np.ones((n, n)), self.weights)
 
     def _similarity(self) -> np.ndarray:
-        if self.similarity is None:
-            return np.eye(self.ensemble.n_base_clusters)
-        return self.similarity
+        own = self.similarity
+        return np.eye(self.ensemble.n_base_clusters) if own is None else own
 
     def _square(self, S, dtype, *, factor=1.0, n_jobs=None) -> np.ndarray:
         """Return the (L, L) similarities of leaves times a factor."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.flow import Cut
+from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import notebook
 from ensclust._support.encoding import first_places, look_up, ranks
 from ensclust._support.validation import check_n_clusters, import_optional
+from ensclust._trees.coassociation import CoAssociation
 from ensclust._trees.known_rows import KnownRows
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.flow import Counts
-    from ensclust._trees.coassociation import CoAssociation
 
 
 class Dendrogram:
@@ -110,8 +107,7 @@ class Dendrogram:
         if self.n_leaves == 1:
             return 1
         gaps = np.diff(self.heights, prepend=self.leaf_heights.min())
-        longest = np.flatnonzero(gaps >= gaps.max() - 1e-12)
-        return int(self.n_leaves - longest[-1])
+        return int(self.n_leaves - np.flatnonzero(gaps >= gaps.max() - 1e-12)[-1])
 
     def to_scipy(self) -> np.ndarray:
         """Return SciPy's linkage matrix over the original objects, (N - 1, 4).
@@ -147,19 +143,16 @@ class Dendrogram:
     def to_pandas(self):
         """Return the merges of leaves as a pandas DataFrame, one row per merge."""
         pandas = import_optional("pandas", "Dendrogram.to_pandas", "pandas")
-        sizes = np.zeros(2 * self.n_leaves - 1, np.int64)
-        sizes[: self.n_leaves] = np.bincount(
-            self.leaf_of_object, minlength=self.n_leaves
-        )
-        for i, (a, b) in enumerate(self.merges):
-            sizes[self.n_leaves + i] = sizes[a] + sizes[b]
+        sizes = np.bincount(self.leaf_of_object, minlength=self.n_leaves).tolist()
+        for a, b in self.merges.tolist():
+            sizes.append(sizes[a] + sizes[b])
         return pandas.DataFrame(
             {
                 "left": self.merges[:, 0],
                 "right": self.merges[:, 1],
                 "node": np.arange(self.n_leaves, 2 * self.n_leaves - 1),
                 "height": self.heights,
-                "size": sizes[self.n_leaves :],
+                "size": np.array(sizes[self.n_leaves :], np.int64),
             }
         )
 
@@ -277,19 +270,17 @@ class Tree:
             fragment = np.empty(tree.n_leaves, np.int64)
             fragment[tree.leaf_of_object] = fragments.inverse
             rows, n_objects = rows[fragment], np.bincount(tree.leaf_of_object)
-        affinity = self.coassociation.affinity
-        assignment = KnownRows(rows, n_objects, of_leaf, affinity)
-        return Cut(assignment, k, self.fitted, labels)
+        known = KnownRows(rows, n_objects, of_leaf, self.coassociation.affinity)
+        return Cut(known, k, self.fitted, labels)
 
 
-def _check_tree(leaf_of_object, merges, heights) -> None:
+def _check_tree(leaves, merges, heights) -> None:
     """Raise unless merges join nodes that exist, each once, and objects are leaves."""
     if merges.ndim != 2 or merges.shape[1] != 2 or merges.dtype.kind not in "iu":
         msg = f"merges has shape {merges.shape}; expected (L - 1, 2) integers."
         raise ValueError(msg)
     n = len(merges) + 1
-    newest = np.arange(n, 2 * n - 1)[:, None]
-    is_made = (merges >= 0) & (merges < newest)
+    is_made = (merges >= 0) & (merges < np.arange(n, 2 * n - 1)[:, None])
     if not is_made.all() or len(np.unique(merges)) < merges.size:
         msg = (
             f"merges must join each of the {n} leaves and of the nodes they make once, "
@@ -299,7 +290,6 @@ def _check_tree(leaf_of_object, merges, heights) -> None:
     if heights.shape != (n - 1,):
         msg = f"heights has shape {heights.shape}; expected ({n - 1},), one per merge."
         raise ValueError(msg)
-    leaves = leaf_of_object
     is_vector = leaves.ndim == 1 and len(leaves) and leaves.dtype.kind in "iu"
     if not is_vector or leaves.min() < 0 or leaves.max() >= n:
         msg = f"leaf_of_object must hold a leaf, 0 to {n - 1}, for each object."

@@ -1,21 +1,16 @@
 """KeptMerges: the state of a long linkage in a file, to go on from after a stop."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import numpy as np
 
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._support.digests import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    import numpy as np
 
 INTERVAL = 10.0  # seconds between two writings
 _STAGE = "merges"

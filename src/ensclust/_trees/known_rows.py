@@ -7,19 +7,16 @@ base clusters are enough: M look-ups per row and cluster, never a matrix of obje
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support import parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ensclust._ensemble.ensemble import Ensemble
 
 _CELLS = 2**20  # numbers in a block of rows by clusters
 
@@ -164,11 +161,10 @@ class KnownRows:
     def _nearest(self, codes: np.ndarray, new: np.ndarray, n_jobs) -> np.ndarray:
         """Return the cluster of the nearest known row of each new one."""
         own = self.affinity
-        n_clusters = own.offsets[-1]
         shared = (
             codes,
             own.offsets,
-            np.eye(n_clusters) if own.similarity is None else own.similarity,
+            np.eye(own.offsets[-1]) if own.similarity is None else own.similarity,
             np.ones(codes.shape[1]) if own.weights is None else own.weights,
             own.pairs == "all",
             self.labels.astype(np.int64),

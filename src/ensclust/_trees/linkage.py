@@ -9,9 +9,9 @@ label rows in lexicographic order with their numbers of objects as weights.
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from ensclust._trees.coarsening import Coarsening, warn_of_hours
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Dendrogram
 from ensclust._trees.kept_merges import KeptMerges, held_interrupts
-
-if TYPE_CHECKING:
-    import os
 
 LINKAGES = ("average", "single", "complete")
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
@@ -96,7 +93,7 @@ def link(
     dtype = _square_dtype(coassociation, linkage)
     needed = np.dtype(dtype).itemsize * n_leaves**2
     pooled = coassociation.ensemble.has_missing and linkage == "average"
-    route: Route
+    route: Square | LabelSpace
     kept = None
     if needed <= max_memory and not pooled:
         _require_square(needed, n_leaves)
@@ -148,7 +145,7 @@ def _link_regions(
         raise ValueError(msg)
     n_leaves = len(coassociation.leaves.counts)
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
-    route: Route
+    route: Square | LabelSpace
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
         _require_square(4 * max_regions**2, max_regions)
         route = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
@@ -176,7 +173,7 @@ def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
 
 
 def _agglomerate(
-    route: Route, n: int, kept: KeptMerges | None = None, coarse=None
+    route: Square | LabelSpace, n: int, kept: KeptMerges | None = None, coarse=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged regions and their similarity, children before parents."""
     chain = _kernels.chain
@@ -241,29 +238,16 @@ def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
     order = np.argsort(-similarity, kind="stable")
     merges = merged[order]
     _kernels.chain.number(merges, np.arange(n))
-    heights = 1 - similarity[order]
-    return Dendrogram(leaves.inverse, merges, heights, 1 - coassociation.within())
-
-
-class Route(Protocol):
-    """What finds nearest neighbours and merges regions."""
-
-    unit: float  # similarity = what is written to ``best`` times this
-
-    def survey(self, near: np.ndarray, best: np.ndarray) -> None:
-        """Write the nearest neighbour of every leaf, and how near it is."""
-
-    def nearest(self, queue: np.ndarray, near: np.ndarray, best: np.ndarray) -> None:
-        """Write the nearest neighbour of every queued region, and how near it is."""
-
-    def join(self, merged: np.ndarray) -> None:
-        """Merge pairs of regions."""
+    return Dendrogram(
+        leaves.inverse, merges, 1 - similarity[order], 1 - coassociation.within()
+    )
 
 
 class Square:
     """A matrix of all pairs of regions, packed whenever half of them are gone.
 
-    It is made after the first merges, where it takes half the space.
+    It is made after the first merges, where it takes half the space. A similarity is
+    what is written to ``best`` times ``unit``, here as in :class:`LabelSpace`.
     """
 
     def __init__(
@@ -271,12 +255,14 @@ class Square:
     ):
         self.coassociation, self.coarse = coassociation, coarse
         self.dtype, self.n_jobs = dtype, n_jobs
-        self.kind = LINKAGES.index(linkage)
-        if coassociation.similarity is None and linkage == "average" and not coarse:
-            self.kind = _kernels.square.PAIR_SUMS
+        are_sums = coassociation.similarity is None and linkage == "average"
+        self.kind = (
+            _kernels.square.PAIR_SUMS
+            if are_sums and not coarse
+            else LINKAGES.index(linkage)
+        )
         self.entries, self.unit = coassociation.contributions()
-        self.square: np.ndarray = np.zeros(0)
-        self.now = 0
+        self.square, self.now = np.zeros(0), 0
 
     def survey(self, near, best):
         """Write the nearest neighbour of every leaf, and how near it is."""
@@ -361,16 +347,13 @@ class LabelSpace:
         n = len(self.weight)
         self.region, self.last_member = np.arange(n), np.arange(n)
         self.next_member = np.full(n, -1)
-        is_present = self.codes < ensemble.cluster_counts
-        present = is_present * self.weight[:, None].astype(np.float64)
-        self.size = self.weight.astype(np.float64)
-        self.present: np.ndarray = np.zeros((0, 0))
-        if self.all_pairs:
-            self.size = present.sum(axis=1)
-        elif ensemble.has_missing:
-            self.present = present
-            if coassociation.weights is not None:  # products of two have the weight
-                self.present = present * np.sqrt(coassociation.weights)
+        size = self.weight.astype(np.float64)
+        present = (self.codes < ensemble.cluster_counts) * size[:, None]
+        self.size = present.sum(axis=1) if self.all_pairs else size
+        self.present = np.zeros((0, 0))
+        if ensemble.has_missing and not self.all_pairs:
+            weights = coassociation.weights  # which products of two have
+            self.present = present * (1 if weights is None else np.sqrt(weights))
         most = largest(ensemble.n_objects)
         self.entries, self.unit = coassociation.contributions(most)
         if self.all_pairs or ensemble.has_missing:  # means, where others are sums
@@ -444,8 +427,8 @@ def closest(
     n_spans = n_threads * (2 + n * codes.size // _MAX_LOOKUPS)
     share = np.linspace(0, 1, n_spans + 1)
     edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
-    start, all_pairs = coassociation.ensemble.offsets, coassociation.pairs == "all"
-    shared = (codes, start, entries, all_pairs)
+    all_pairs = coassociation.pairs == "all"
+    shared = (codes, coassociation.ensemble.offsets, entries, all_pairs)
     for i in range(0, n_spans, n_threads):
         spans = zip(found, pairwise(edges[i : i + n_threads + 1]), strict=True)
         tasks = [(*shared, *mine, i0, i1) for mine, (i0, i1) in spans]

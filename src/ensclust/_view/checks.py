@@ -1,19 +1,15 @@
 """Arguments of displays and reports that cannot be meant, told by their names."""
 
-from __future__ import annotations
-
 import os
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods.base import BaseConsensus
 from ensclust._quality.k_selection import KSelection
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._quality.result import Result
+from ensclust._quality.result import Result
 
 
 def result_of(estimator: Any) -> Result:
@@ -55,11 +51,10 @@ def check_limit(value: Any, name: str, most: int) -> int:
     raise ValueError(msg)
 
 
-def check_path(path: Any) -> None:
-    """Raise unless ``path`` can name a file."""
-    if not isinstance(path, (str, os.PathLike)):
-        msg = f"path is {_kind(path)}. Give the name of a file that ends in .html."
-        raise TypeError(msg)
+def no_page(path: Any) -> TypeError:
+    """Return the error for what cannot name the file of a report."""
+    msg = f"path is {_kind(path)}. Give the name of a file that ends in .html."
+    return TypeError(msg)
 
 
 def check_vector(values: Any, what: str, wanted: int, each: str) -> None:
@@ -70,9 +65,11 @@ def check_vector(values: Any, what: str, wanted: int, each: str) -> None:
         raise TypeError(msg)
     shape = _shape(values)
     if shape != (wanted,):
-        found = f"shape {shape}; expected ({wanted:,},)"
-        if len(shape) == 1:
-            found = f"{shape[0]:,} entries; expected {wanted:,}"
+        found = (
+            f"{shape[0]:,} entries; expected {wanted:,}"
+            if len(shape) == 1
+            else f"shape {shape}; expected ({wanted:,},)"
+        )
         msg = f"{what} has {found}. {rule}"
         raise ValueError(msg)
 

@@ -1,18 +1,14 @@
 """The base clusters as a graph: which are shown, what joins them, where they stand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ensclust._ensemble.agreement import contingency
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._quality.result import Result
 from ensclust._support import parallel
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._quality.result import Result
 
 _N_NEAREST = 3  # edges that each node is sure to have
 _DIGITS = 6  # of similarities; what follows may depend on threads

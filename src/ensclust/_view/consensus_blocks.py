@@ -1,21 +1,17 @@
 """The consensus matrix: objects ordered by cluster, neighbours in groups if many."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.mean_coassociation import (
     Histograms,
     cluster_consensus,
     mutual_consensus,
 )
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
 
 
 class Blocks(NamedTuple):
@@ -89,11 +85,10 @@ def _rows(labels: np.ndarray, place: np.ndarray, max_rows: int) -> np.ndarray:
     """
     order = np.lexsort((place, labels))
     order = order[labels[order] >= 0]
-    sizes = np.bincount(labels[order])
-    n_rows = sizes
-    if len(order) > max_rows:
-        n_rows = np.where(sizes, np.maximum(1, sizes * max_rows // len(order)), 0)
     label = labels[order]
+    sizes = np.bincount(label)
+    share = np.minimum(len(order), max_rows)
+    n_rows = np.where(sizes, np.maximum(1, sizes * share // len(order)), 0)
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[label]
     rows = np.full(len(labels), -1)
     first_row = np.cumsum(n_rows) - n_rows

@@ -1,7 +1,5 @@
 """The colours of clusters: the same for a number in every display and in the report."""
 
-from __future__ import annotations
-
 # Rows of ten. Colour-blind readers tell the first apart too: six hues of Okabe and Ito,
 # then what is farthest from all before, as they see it. All are seen on white and on
 # the dark page of a report.

@@ -1,7 +1,5 @@
 """The top of a dendrogram: few enough branches to draw, and where they stand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ensclust._support.encoding import first_places, ranks

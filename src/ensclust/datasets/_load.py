@@ -1,24 +1,17 @@
 """Load a dataset from the first source that has it, and check it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ensclust._files.archives import read_arrays
 from ensclust._support import notebook
 from ensclust._support.validation import check_path
-from ensclust.datasets import _openml
-from ensclust.datasets._registry import info
-from ensclust.datasets._verify import verify
-
-if TYPE_CHECKING:
-    from ensclust.datasets._registry import DatasetInfo
+from ensclust.datasets import _openml, _registry, _verify
+from ensclust.datasets._registry import DatasetInfo
 
 DATA_VARIABLE = "ENSCLUST_DATA"
 _BUNDLE = Path(__file__).parent / "data"
@@ -77,15 +70,14 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         sizes = np.bincount(self.y, minlength=self.n_clusters)
-        rows = [
-            (name, size, notebook.Share(size / self.n_objects))
-            for name, size in zip(self.class_names, sizes, strict=True)
-        ]
         return notebook.table(
             f"{self.title} ({self.name}): {self.n_objects:,} objects, "
             f"{self.n_features:,} features, {self.n_clusters} classes",
             ("class", "objects", "share"),
-            rows,
+            [
+                (name, size, notebook.Share(size / self.n_objects))
+                for name, size in zip(self.class_names, sizes, strict=True)
+            ],
             f"{self.licence} ({self.origin})",
         )
 
@@ -136,11 +128,9 @@ def load(
     >>> wine.X.shape, wine.n_clusters
     ((178, 13), 3)
     """
-    entry = info(name)
-    found = _find(entry, data_directory(data_home), download=download)
-    X, y, checksum = verify(
-        found.X, found.y, entry=entry, origin=found.origin, remedy=found.remedy
-    )
+    entry = _registry.info(name)
+    X, y, origin, remedy = _find(entry, data_directory(data_home), download=download)
+    X, y, checksum = _verify.verify(X, y, entry=entry, origin=origin, remedy=remedy)
     return Dataset(
         X=X,
         y=y,
@@ -151,16 +141,9 @@ def load(
         licence=entry.licence,
         attribution=entry.attribution,
         source=entry.source,
-        origin=found.origin,
+        origin=origin,
         checksum=checksum,
     )
-
-
-class _Found(NamedTuple):
-    X: np.ndarray
-    y: np.ndarray
-    origin: str
-    remedy: str
 
 
 def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
@@ -180,7 +163,10 @@ def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
     return directory
 
 
-def _find(entry: DatasetInfo, directory: Path | None, *, download: bool) -> _Found:
+def _find(
+    entry: DatasetInfo, directory: Path | None, *, download: bool
+) -> tuple[np.ndarray, np.ndarray, str, str]:
+    """Return X, y, where they came from, and what to do if they are wrong."""
     if directory is not None and (path := directory / f"{entry.name}.npz").is_file():
         remedy = (
             "Replace the file by the right one, or remove it to use the next source. "
@@ -189,10 +175,14 @@ def _find(entry: DatasetInfo, directory: Path | None, *, download: bool) -> _Fou
         return _read_npz(path, str(path), remedy)
     bundled = _BUNDLE / f"{entry.name}.npz"
     if entry.provider == "bundled" and bundled.is_file():
-        remedy = "The installed file is damaged: reinstall ensclust."
-        return _read_npz(bundled, "bundled", remedy)
+        return _read_npz(
+            bundled, "bundled", "The installed file is damaged: reinstall ensclust."
+        )
     if entry.provider == "scikit-learn":
-        return _from_sklearn()
+        from sklearn.datasets import load_wine  # noqa: PLC0415 - slow; only if needed
+
+        remedy = "Install another scikit-learn, or put wine.npz into data_home."
+        return *load_wine(return_X_y=True), "scikit-learn", remedy
     if not download:
         raise _unavailable(entry, directory, "download=False forbids to ask OpenML")
     if entry.openml_id is None:
@@ -200,10 +190,12 @@ def _find(entry: DatasetInfo, directory: Path | None, *, download: bool) -> _Fou
     return _from_openml(entry, directory)
 
 
-def _read_npz(path: Path, origin: str, remedy: str) -> _Found:
+def _read_npz(
+    path: Path, origin: str, remedy: str
+) -> tuple[np.ndarray, np.ndarray, str, str]:
     try:
         arrays = read_arrays(path, ("X", "y"))
-        return _Found(arrays["X"], arrays["y"], origin, remedy)
+        return arrays["X"], arrays["y"], origin, remedy
     except (KeyError, ValueError) as error:
         msg = (
             f"{path} cannot be read as a NumPy archive with plain arrays X and y "
@@ -212,15 +204,9 @@ def _read_npz(path: Path, origin: str, remedy: str) -> _Found:
         raise ValueError(msg) from error
 
 
-def _from_sklearn() -> _Found:
-    from sklearn.datasets import load_wine  # noqa: PLC0415 - slow; only if needed
-
-    X, y = load_wine(return_X_y=True)
-    remedy = "Install another scikit-learn, or put wine.npz into data_home."
-    return _Found(X, y, "scikit-learn", remedy)
-
-
-def _from_openml(entry: DatasetInfo, directory: Path | None) -> _Found:
+def _from_openml(
+    entry: DatasetInfo, directory: Path | None
+) -> tuple[np.ndarray, np.ndarray, str, str]:
     origin = f"OpenML {entry.openml_id}"
     try:
         X, y = _openml.fetch(entry)
@@ -231,7 +217,7 @@ def _from_openml(entry: DatasetInfo, directory: Path | None) -> _Found:
         "Call sklearn.datasets.clear_data_home() and load again; if that does not "
         f"help, put {entry.name}.npz into data_home. {entry.by_hand}"
     )
-    return _Found(X, y, origin, remedy)
+    return X, y, origin, remedy
 
 
 def _unavailable(

@@ -1,15 +1,12 @@
 """A dataset from OpenML, in the features and label numbers of the registry."""
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ensclust.datasets._registry import DatasetInfo
+from ensclust.datasets._registry import DatasetInfo
 
 # OpenML's cardiotocography keeps 35 columns of the UCI workbook as V1..V35: date, b, e,
 # LBE, LB, AC, FM, UC, ASTV, MSTV, ALTV, MLTV, DL, DS, DP, Width .. Tendency, then the
@@ -40,28 +37,32 @@ def fetch(entry: DatasetInfo) -> tuple[np.ndarray, np.ndarray]:
     """
     from sklearn.datasets import fetch_openml  # noqa: PLC0415 - slow; only if needed
 
-    # Without pandas only the slow parser is there; "auto" takes it for sparse files.
-    parser = "auto" if importlib.util.find_spec("pandas") else "liac-arff"
     with warnings.catch_warnings():
         # A failed first try is reported by the error of the last one.
         warnings.filterwarnings("ignore", message="A network error occurred")
         bunch = fetch_openml(
-            data_id=entry.openml_id, as_frame=False, parser=parser, n_retries=1
+            data_id=entry.openml_id,
+            as_frame=False,
+            # Without pandas only the slow parser is there; "auto" takes it for sparse
+            # files.
+            parser="auto" if importlib.util.find_spec("pandas") else "liac-arff",
+            n_retries=1,
         )
     X = bunch.data.toarray() if hasattr(bunch.data, "toarray") else bunch.data
     y = _label_numbers(bunch.target, entry)
     if entry.name == "ctg":
         X = _ctg_features(X, list(bunch.feature_names), entry)
     if entry.name == "bc":
-        X, y = _complete_rows(X, y)
+        # The paper's 683 objects are the 699 records without the 16 incomplete ones.
+        complete = ~np.isnan(np.asarray(X, dtype=np.float64)).any(axis=1)
+        X, y = X[complete], y[complete]
     return X, y
 
 
 def _label_numbers(target: Any, entry: DatasetInfo) -> np.ndarray:
     """Return labels 0..K-1 for OpenML's class names, given as text or as numbers."""
-    texts = np.array([_class_text(value) for value in target])
-    unknown = sorted(set(texts.tolist()) - set(entry.class_names))
-    if unknown:
+    texts = [_class_text(value) for value in target]
+    if unknown := sorted(set(texts) - set(entry.class_names)):
         msg = (
             f"OpenML {entry.openml_id} has the classes {unknown}, which {entry.name!r} "
             f"does not: expected {list(entry.class_names)}. The OpenML entry has "
@@ -69,7 +70,7 @@ def _label_numbers(target: Any, entry: DatasetInfo) -> np.ndarray:
         )
         raise ValueError(msg)
     number = {text: label for label, text in enumerate(entry.class_names)}
-    return np.array([number[text] for text in texts.tolist()], dtype=np.int64)
+    return np.array([number[text] for text in texts], dtype=np.int64)
 
 
 def _class_text(value: Any) -> str:
@@ -81,8 +82,7 @@ def _class_text(value: Any) -> str:
 
 def _ctg_features(X: np.ndarray, columns: list[str], entry: DatasetInfo) -> np.ndarray:
     """Return the 21 numbered attributes of the workbook from OpenML's 35 columns."""
-    expected = [f"V{i}" for i in range(1, 36)]
-    if columns != expected:
+    if columns != [f"V{i}" for i in range(1, 36)]:
         msg = (
             f"OpenML {entry.openml_id} has the columns {columns}, expected V1 to V35. "
             f"The OpenML entry has changed; put ctg.npz into data_home instead. "
@@ -90,13 +90,6 @@ def _ctg_features(X: np.ndarray, columns: list[str], entry: DatasetInfo) -> np.n
         )
         raise ValueError(msg)
     table = dict(zip(columns, np.asarray(X, dtype=np.float64).T, strict=True))
-    seconds = table[_CTG_END] - table[_CTG_START]
     features = np.column_stack([table[column] for column in _CTG_COLUMNS])
-    features[:, _CTG_RATES] /= seconds[:, None]
+    features[:, _CTG_RATES] /= (table[_CTG_END] - table[_CTG_START])[:, None]
     return features
-
-
-def _complete_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # The paper's 683 objects are the 699 records without the 16 incomplete ones.
-    complete = ~np.isnan(np.asarray(X, dtype=np.float64)).any(axis=1)
-    return X[complete], y[complete]

@@ -1,7 +1,5 @@
 """What is known about each dataset without loading it: registry.json as objects."""
 
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import dataclass
@@ -115,13 +113,11 @@ def info(name: str) -> DatasetInfo:
 
 @functools.cache
 def _registry() -> dict[str, DatasetInfo]:
-    entries = json.loads(_FILE.read_text(encoding="utf-8"))
-    return {name: _as_info(name, entry) for name, entry in entries.items()}
-
-
-def _as_info(name: str, entry: dict[str, Any]) -> DatasetInfo:
-    frozen: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in entry.items()
+    return {
+        name: DatasetInfo(name, **{key: _frozen(v) for key, v in entry.items()})
+        for name, entry in json.loads(_FILE.read_text(encoding="utf-8")).items()
     }
-    return DatasetInfo(name=name, **frozen)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,17 +1,10 @@
 """Is this the dataset it claims to be? Shape, class counts, values, checksum."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._support.digests import digest
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ensclust.datasets._registry import DatasetInfo
+from ensclust.datasets._registry import DatasetInfo
 
 
 def content_checksum(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
@@ -38,11 +31,10 @@ def content_checksum(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
     False
     """
     features = np.asarray(X, dtype="<f8")
-    labels = np.asarray(y, dtype="<i8")
     # Adding 0.0 turns -0.0 into 0.0: equal numbers must give equal bytes.
     digests = sorted(
         digest((row + 0.0).tobytes(), label.tobytes())
-        for row, label in zip(features, labels, strict=True)
+        for row, label in zip(features, np.asarray(y, dtype="<i8"), strict=True)
     )
     return digest(bytes.fromhex("".join(digests)))
 
@@ -74,64 +66,56 @@ def verify(
     checksum : str
         The content checksum found.
     """
-    try:
-        _check_form(np.asarray(X), np.asarray(y), entry)
-        features = np.array(X, dtype=np.float64, order="C")
-        labels = np.array(y, dtype=np.int64)
-        _check_values(features, labels, entry)
+    given, classes = np.asarray(X), np.asarray(y)
+    mismatch = _wrong_form(given, classes, entry)
+    if not mismatch:
+        features = np.array(given, dtype=np.float64, order="C")
+        labels = np.array(classes, dtype=np.int64)
         checksum = content_checksum(features, labels)
-        _check_checksum(checksum, entry)
-    except _Mismatch as mismatch:
+        mismatch = _wrong_values(features, labels, checksum, entry)
+    if mismatch:
         msg = f"{origin} is not the dataset {entry.name!r}: {mismatch}. {remedy}"
-        raise ValueError(msg) from None
+        raise ValueError(msg)
     return features, labels, checksum
 
 
-class _Mismatch(Exception):  # noqa: N818 - never leaves this file
-    """What came in and what is expected; verify adds where and what to do."""
-
-
-def _check_form(X: np.ndarray, y: np.ndarray, entry: DatasetInfo) -> None:
+def _wrong_form(X: np.ndarray, y: np.ndarray, entry: DatasetInfo) -> str:
+    """Return what came in and what is expected, if types or shapes differ."""
+    shape = (entry.n_objects, entry.n_features)
     if X.dtype.kind not in "biuf" or y.dtype.kind not in "iu":
-        msg = (
+        return (
             f"X has dtype {X.dtype} and y has dtype {y.dtype}, expected numbers in X "
             "and integers in y"
         )
-        raise _Mismatch(msg)
-    shape = (entry.n_objects, entry.n_features)
     if X.shape != shape or y.shape != shape[:1]:
-        msg = (
+        return (
             f"X has shape {X.shape} and y has shape {y.shape}, expected {shape} and "
             f"{shape[:1]}"
         )
-        raise _Mismatch(msg)
+    return ""
 
 
-def _check_values(X: np.ndarray, y: np.ndarray, entry: DatasetInfo) -> None:
+def _wrong_values(
+    X: np.ndarray, y: np.ndarray, checksum: str, entry: DatasetInfo
+) -> str:
+    """Return what came in and what is expected, if the content differs."""
     labels, counts = np.unique(y, return_counts=True)
     found = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     expected = dict(enumerate(entry.class_counts))
     if found != expected:
-        msg = f"objects per label are {found}, expected {expected}"
-        raise _Mismatch(msg)
-    n_bad = int(np.count_nonzero(~np.isfinite(X)))
-    if n_bad:
-        msg = f"{n_bad} values of X are NaN or infinite, expected none"
-        raise _Mismatch(msg)
-    if entry.value_range is not None:
-        low, high = entry.value_range
-        if X.min() < low or X.max() > high or np.any(np.rint(X) != X):
-            msg = (
-                f"the values of X lie in [{X.min():g}, {X.max():g}], expected integers "
-                f"in [{low}, {high}], unscaled"
-            )
-            raise _Mismatch(msg)
-
-
-def _check_checksum(checksum: str, entry: DatasetInfo) -> None:
-    if entry.checksum is not None and checksum != entry.checksum:
-        msg = (
+        return f"objects per label are {found}, expected {expected}"
+    if n_bad := int(np.count_nonzero(~np.isfinite(X))):
+        return f"{n_bad} values of X are NaN or infinite, expected none"
+    low, high = entry.value_range or (-np.inf, np.inf)
+    is_whole = entry.value_range is None or bool(np.all(np.rint(X) == X))
+    if X.min() < low or X.max() > high or not is_whole:
+        return (
+            f"the values of X lie in [{X.min():g}, {X.max():g}], expected integers "
+            f"in [{low}, {high}], unscaled"
+        )
+    if checksum != (entry.checksum or checksum):
+        return (
             "shape and class counts are right, but some values or labels differ: the "
             f"content has checksum {checksum}, expected {entry.checksum}"
         )
-        raise _Mismatch(msg)
+    return ""

@@ -1,27 +1,19 @@
 """Experiments beside the comparison: time of the consensus step, fragments."""
 
-from __future__ import annotations
-
 import statistics
 import time
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensclust import Ensemble, consensus
 from ensclust._support.json_files import read_json, write_json
-from ensclust.paper import _protocol
-from ensclust.paper._records import keep
-from ensclust.paper._runner import run
-from ensclust.paper._store import cluster, features
-from ensclust.paper._work import noting_failures, on_one_thread, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from ensclust.paper._store import Store
+from ensclust.paper import _protocol, _records, _runner, _store, _work
+from ensclust.paper._store import Store
 
 TIMES = "time.jsonl.gz"
 _PATIENCE = 5.0  # seconds; what takes less is measured three times
@@ -48,9 +40,9 @@ def time_consensus(
 
     One thread, base clusterings excluded. What was measured before is kept.
     """
-    every = [Timing(n, m) for n in _protocol.TIME_OBJECTS for m in methods]
+    every = (Timing(n, m) for n in _protocol.TIME_OBJECTS for m in methods)
     todo = [timing for timing in every if not timing.path(store).exists()]
-    done = run(todo, partial(_time, store), title="timing", quiet=quiet)
+    done = _runner.run(todo, partial(_time, store), title="timing", quiet=quiet)
     return [failure for _, failed in done for failure in failed]
 
 
@@ -59,29 +51,32 @@ def times(store: Store) -> list[dict[str, Any]]:
 
     Where nothing was, as in a copy without ``work``, what was written is kept.
     """
-    found = [read_json(path) for path in (store.work / "time").glob("*.json")]
-    found.sort(key=lambda line: (line["method"], line["n"]))
-    return keep(store.root / TIMES, found)
+    found = map(read_json, (store.work / "time").glob("*.json"))
+    return _records.keep(
+        store.root / TIMES, sorted(found, key=itemgetter("method", "n"))
+    )
 
 
 @lru_cache(maxsize=1)
 def _part_of_dataset(store: Store, n: int) -> Ensemble:
     """Return base clusterings of n objects, as the protocol makes them."""
-    X, y = features(store, _protocol.TIME_DATASET)
+    X, y = _store.features(store, _protocol.TIME_DATASET)
     seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:n])
-    m, n_classes = _protocol.N_CLUSTERINGS, int(y.max()) + 1
-    return cluster(X[rows], n_classes, m, rules=store.protocol, seed=seed)
+    sizes = int(y.max()) + 1, _protocol.N_CLUSTERINGS
+    return _store.cluster(X[rows], *sizes, rules=store.protocol, seed=seed)
 
 
 def _time(store: Store, timing: Timing) -> list[str]:
     """Measure one method and keep the seconds; return what went wrong."""
     failures: list[str] = []
     method, k = timing.method, _protocol.true_k(_protocol.TIME_DATASET)
-    seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
-    options = {"random_state": seed, "n_jobs": 1}
+    options = {
+        "random_state": store.protocol.consensus_seed(_protocol.TIME_DATASET, 0),
+        "n_jobs": 1,
+    }
     seconds: list[float] = []
-    with on_one_thread(), noting_failures(f"time of {method}", failures):
+    with _work.on_one_thread(), _work.noting_failures(f"time of {method}", failures):
         ensemble = _part_of_dataset(store, timing.n)
         consensus(ensemble.labels[:500], k, method, **options)  # compiles
         while len(seconds) < (3 if not seconds or seconds[0] < _PATIENCE else 1):
@@ -89,15 +84,18 @@ def _time(store: Store, timing: Timing) -> list[str]:
             start = time.perf_counter()
             consensus(fresh, k, method, **options)
             seconds.append(time.perf_counter() - start)
-        facts = {
-            "n": timing.n,
-            "method": method,
-            "seconds": round(statistics.median(seconds), 4),
-            "repeats": len(seconds),
-            "n_base_clusters": ensemble.n_base_clusters,
-            "versions": versions(),
-        }
-        write_json(timing.path(store), facts, sort_keys=True)
+        write_json(
+            timing.path(store),
+            {
+                "n": timing.n,
+                "method": method,
+                "seconds": round(statistics.median(seconds), 4),
+                "repeats": len(seconds),
+                "n_base_clusters": ensemble.n_base_clusters,
+                "versions": _work.versions(),
+            },
+            sort_keys=True,
+        )
     return failures
 
 
@@ -105,24 +103,30 @@ def fragments(store: Store) -> dict[str, Any]:
     """Count fragments of the first run as the ensemble grows, and by their size."""
     name = _protocol.FRAGMENT_DATASET
     labels = store.ensemble(name, 0, max(_protocol.FRAGMENT_SIZES)).labels
-    growth = []
-    for m in _protocol.FRAGMENT_SIZES:
-        part = Ensemble(labels[:, :m]) if m else None
-        n_fragments = len(part.fragments().counts) if part else 1
-        n_clusters = part.n_base_clusters if part else 0
-        growth.append({"M": m, "clusters": n_clusters, "fragments": n_fragments})
+    parts = ((m, Ensemble(labels[:, :m])) for m in _protocol.FRAGMENT_SIZES if m)
     counts = Ensemble(labels[:, : _protocol.N_CLUSTERINGS]).fragments().counts
-    intervals = []
-    for low, high in _protocol.FRAGMENT_INTERVALS:
-        chosen = counts[(counts >= low) & (counts <= (high or counts.max()))]
-        n_objects = int(chosen.sum())
-        interval = {"from": low, "to": high, "fragments": len(chosen)}
-        intervals.append({**interval, "objects": n_objects})
+    chosen = {
+        (low, high): counts[(counts >= low) & (counts <= (high or counts.max()))]
+        for low, high in _protocol.FRAGMENT_INTERVALS
+    }
     return {
         "dataset": name,
         "objects": len(labels),
-        "growth": growth,
-        "intervals": intervals,
+        "growth": [
+            {"M": 0, "clusters": 0, "fragments": 1},
+            *(
+                {
+                    "M": m,
+                    "clusters": part.n_base_clusters,
+                    "fragments": len(part.fragments().counts),
+                }
+                for m, part in parts
+            ),
+        ],
+        "intervals": [
+            {"from": low, "to": high, "fragments": len(own), "objects": int(own.sum())}
+            for (low, high), own in chosen.items()
+        ],
         "small_share": float(100 * (counts <= 2).mean()),
         "large_share": float(100 * (counts > 20).mean()),
         "large_objects": float(100 * counts[counts > 20].sum() / counts.sum()),

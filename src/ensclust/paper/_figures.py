@@ -1,19 +1,13 @@
 """The paper's figures with our results, as PNG and SVG."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ensclust._support.validation import import_optional
-from ensclust.paper import _paper, _protocol
-from ensclust.paper._scores import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ensclust.paper._paper import Score
+from ensclust.paper import _paper, _protocol, _scores
+from ensclust.paper._paper import Score
 
 COLOURS = dict(
     zip(
@@ -41,24 +35,28 @@ def draw_ranks(ranked: dict[str, Any], root: Path) -> None:
             for ax, place in zip(axes.flat, _PLACES, strict=True):
                 methods = list(found[place])
                 positions = range(len(methods))
-                ours = [found[place][m] for m in methods]
                 theirs = [found[f"paper {place}"][m] for m in methods]
                 colours = [COLOURS[m] for m in methods]
-                ax.bar([p - 0.2 for p in positions], ours, 0.4, color=colours)
+                ax.bar(
+                    [p - 0.2 for p in positions], found[place].values(), 0.4,
+                    color=colours,
+                )  # fmt: skip
                 ax.bar(
                     [p + 0.2 for p in positions], theirs, 0.4, color="none",
                     edgecolor=colours,
                 )  # fmt: skip
                 ax.set_xticks(list(positions), methods, rotation=45, ha="right")
-                title = f"{_protocol.TITLES[measure]}: times {_PLACES[place]}"
-                ax.set(title=title, ylabel=f"of {found['comparisons']} comparisons")
+                ax.set(
+                    title=f"{_protocol.TITLES[measure]}: times {_PLACES[place]}",
+                    ylabel=f"of {found['comparisons']} comparisons",
+                )
                 ax.yaxis.get_major_locator().set_params(integer=True)
             ax.bar(0, 0, color="#7f7f7f", label="ours")
             ax.bar(0, 0, color="none", edgecolor="#7f7f7f", label="paper")
             ax.legend(frameon=False)
 
 
-def draw_sizes(averages: dict[Setting, Score], root: Path) -> None:
+def draw_sizes(averages: dict[_scores.Setting, Score], root: Path) -> None:
     """Draw the scores against the number of base clusterings (Figs. 5 and 6)."""
     shown = [d for d in _protocol.DATASETS if _sizes(averages, "nmi", d, "best-k")]
     for measure in _protocol.MEASURES if shown else ():
@@ -75,39 +73,40 @@ def draw_sizes(averages: dict[Setting, Score], root: Path) -> None:
                                 color=COLOURS[method])  # fmt: skip
                         ax.plot(_protocol.N_CLUSTERINGS, published[method].mean,
                                 marker="x", color=COLOURS[method])  # fmt: skip
-                    score = f"{_protocol.TITLES[measure]} (%), {criterion}"
-                    ax.set(title=dataset, xlabel="base clusterings M", ylabel=score)
+                    ax.set(
+                        title=dataset,
+                        xlabel="base clusterings M",
+                        ylabel=f"{_protocol.TITLES[measure]} (%), {criterion}",
+                    )
                 for ax in axes.flat[len(shown) :]:
                     ax.set_axis_off()
-                handles = axes.flat[0].get_legend_handles_labels()
                 title = f"Means over {_n_runs(averages)} runs; x: published, over 20"
                 absent = [d for d in _protocol.DATASETS if d not in shown]
                 title += f"; no results: {', '.join(absent)}" * bool(absent)
                 axes.flat[0].figure.legend(
-                    *handles, loc="outside lower center", ncols=10, frameon=False,
-                    title=title,
+                    *axes.flat[0].get_legend_handles_labels(), title=title,
+                    loc="outside lower center", ncols=10, frameon=False,
                 )  # fmt: skip
 
 
 def _sizes(
-    averages: dict[Setting, Score], measure: str, dataset: str, criterion: str
+    averages: dict[_scores.Setting, Score], measure: str, dataset: str, criterion: str
 ) -> dict[str, list[tuple[int, float]]]:
     """Return points (M, mean) of each method that has several."""
-    lines = {}
-    for method in _protocol.METHODS:
-        points = [
+    lines = {
+        method: [
             (m, averages[setting].mean)
             for m in _protocol.SIZES
-            if (setting := Setting(
+            if (setting := _scores.Setting(
                 measure, dataset, criterion, method, m, _protocol.default_steps(method)
             )) in averages
-        ]  # fmt: skip
-        if len(points) > 1:
-            lines[method] = points
-    return lines
+        ]
+        for method in _protocol.METHODS
+    }  # fmt: skip
+    return {method: points for method, points in lines.items() if len(points) > 1}
 
 
-def _n_runs(averages: dict[Setting, Score]) -> str:
+def _n_runs(averages: dict[_scores.Setting, Score]) -> str:
     """Return how many runs the scores for other than the usual M are of."""
     counts = {
         score.n_runs
@@ -121,7 +120,7 @@ def draw_times(times: list[dict[str, Any]], root: Path) -> None:
     """Draw the seconds of the consensus step against the number of objects (Fig. 7)."""
     published = _paper.facts()["seconds"]
     with _figure(root / "figure-time", 1, 1, (6.5, 4.2)) as axes:
-        ax = axes.flat[0]
+        (ax,) = axes.flat
         for method in _protocol.METHODS:
             points = [(t["n"], t["seconds"]) for t in times if t["method"] == method]
             if points:
@@ -155,13 +154,9 @@ def draw_fragments(found: dict[str, Any], root: Path) -> None:
         first.set(xlabel="base clusterings M", ylabel="number")
         first.legend(frameon=False, loc="center left", bbox_to_anchor=(0.5, 0.8))
         size = f"size of fragment (M = {_protocol.N_CLUSTERINGS})"
-        counted = (
-            (second, "fragments", "fragments"),
-            (third, "objects", "objects in them"),
-        )
-        for ax, what, title in counted:
+        for ax, what, more in (second, "fragments", ""), (third, "objects", " in them"):
             ax.bar(names, [interval[what] for interval in intervals], color="#1f77b4")
-            ax.set(xlabel=size, ylabel=title)
+            ax.set(xlabel=size, ylabel=f"{what}{more}")
         published = _paper.facts()["fragments"]
         second.set_title(
             f"Fragments of 1 or 2: {found['small_share']:.2f} %, paper over "
@@ -181,14 +176,11 @@ def _figure(
     path: Path, n_rows: int, n_columns: int, inches: tuple[float, float]
 ) -> Iterator[Any]:
     """Give axes to draw on; save them as PNG and SVG afterwards."""
-    import_optional("matplotlib", "drawing figures", "plot")
-    import matplotlib as mpl  # noqa: PLC0415  optional
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    mpl = import_optional("matplotlib", "drawing figures", "plot")
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=inches, layout="constrained")
-        FigureCanvasAgg(figure)
         yield figure.subplots(n_rows, n_columns, squeeze=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(f"{path}.png", dpi=150, metadata={"Software": None})

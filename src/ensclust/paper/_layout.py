@@ -1,14 +1,9 @@
 """Tables of text, as Markdown and HTML."""
 
-from __future__ import annotations
-
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def grid(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = " ") -> str:

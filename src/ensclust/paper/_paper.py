@@ -1,7 +1,5 @@
 """What was published: paper.json as numbers, in percent."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path
@@ -32,19 +30,15 @@ def compared(measure: str, dataset: str, criterion: str) -> dict[str, Score]:
     >>> compared("nmi", "wine", "true-k")["ecpcs-hc"]
     Score(mean=88.82, std=2.82, n_runs=20)
     """
-    row = facts()["compare"][_printed(measure)][dataset][criterion]
+    # Both ways to divide NMI are "nmi" in the file.
+    row = facts()["compare"][measure.removesuffix("-max")][dataset][criterion]
     return {
         method: Score(*score)
         for method, score in zip(facts()["methods"], row, strict=True)
     }
 
 
-def _printed(measure: str) -> str:
-    """Return the measure in the file: both ways to divide NMI are its "nmi"."""
-    return measure.removesuffix("-max")
-
-
 def by_steps(measure: str, dataset: str, method: str) -> dict[int, float]:
     """Return the best-k scores by step length in Table IV (NMI) or V (ARI)."""
-    row = facts()["steps"][_printed(measure)][dataset][method]
+    row = facts()["steps"][measure.removesuffix("-max")][dataset][method]
     return dict(zip(facts()["step_values"], row, strict=True))

@@ -1,18 +1,11 @@
 """From experiments to units of work, in the order that makes partial results useful."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ensclust import datasets
 from ensclust.paper import _protocol
-from ensclust.paper._store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ensclust.paper._store import Store
+from ensclust.paper._store import Key, Store
 
 # What each name on the command line needs; the rest is drawn from the same results.
 NEEDS = {
@@ -49,12 +42,13 @@ class Unit:
         """Return about the seconds it takes, for the estimate of the time left."""
         info = datasets.info(self.dataset)
         n = info.n_objects
-        seconds = n * (3e-4 + 2e-6 * info.n_features) if self.stage in _FIRST else 0.0
-        for key in self.keys:
-            seconds += 0.02 + 1e-4 * n
-            seconds += 2e-5 * n * len(key.clusters) * (key.part != "all")
-            seconds += 4e-8 * n**2 * (key.method in _SLOW_ON_MANY)
-        return seconds
+        made = n * (3e-4 + 2e-6 * info.n_features) if self.stage in _FIRST else 0.0
+        return made + sum(
+            (0.02 + 1e-4 * n)
+            + 2e-5 * n * len(key.clusters) * (key.part != "all")
+            + 4e-8 * n**2 * (key.method in _SLOW_ON_MANY)
+            for key in self.keys
+        )
 
     def __str__(self) -> str:
         what = ", ".join(dict.fromkeys(key.method for key in self.keys))
@@ -77,8 +71,7 @@ def plan(store: Store, selection: Selection) -> list[Unit]:
     """Return the units that are still to be done, first ones first."""
     units: dict[tuple[int, str, int, int], dict[Key, None]] = {}
     for stage, key in _wanted(selection):
-        is_asked = selection.is_swept or key.part != "rest"
-        if is_asked and not store.has(key):
+        if (selection.is_swept or key.part != "rest") and not store.has(key):
             place = (stage, key.dataset, key.run, key.n_clusterings)
             units.setdefault(place, {})[key] = None
     size = {name: i for i, name in enumerate(_protocol.by_size(selection.datasets))}

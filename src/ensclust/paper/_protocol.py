@@ -1,7 +1,5 @@
 """What the paper's experiments are, as data. Nothing here is tuned to a dataset."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from dataclasses import asdict, dataclass

@@ -4,17 +4,12 @@ Lines are sorted and hold nothing that changes from one run of the program to th
 what was measured with a clock is in a file of its own, with the same keys.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ensclust._support.json_files import read_lines, write_lines
 from ensclust.paper import _protocol
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ensclust.paper._store import Store
+from ensclust.paper._store import Store
 
 SETTING = ("dataset", "n_clusterings", "method", "steps", "run")
 ORIGIN = ("consensus_seed", "ensemble_seeds", "versions")
@@ -35,12 +30,12 @@ def collect(store: Store) -> list[dict[str, Any]]:
             found["by_k"][k] = {m: scores[m][i] for m in _protocol.MEASURES}
         found["seconds"][scores["part"]] = round(scores["seconds"], 4)
     order = sorted(merged, key=lambda s: tuple(-1 if v is None else v for v in s))
-    timed = (*SETTING, "seconds")
-    timings = [{name: merged[s][name] for name in timed} for s in order]
-    results = [line for s in order for line in judge(merged[s])]
-    if timings:
+    if order:
+        timings = [{n: merged[s][n] for n in (*SETTING, "seconds")} for s in order]
         write_lines(store.root / TIMINGS, timings)
-    return keep(store.root / RESULTS, results)
+    return keep(
+        store.root / RESULTS, [line for s in order for line in judge(merged[s])]
+    )
 
 
 def keep(path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,12 +1,11 @@
 """Run what is asked for, then write results, tables, figures and the summary."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ensclust import datasets
 from ensclust._support.json_files import read_json, write_json
@@ -15,22 +14,17 @@ from ensclust._support.whole_files import write
 from ensclust.paper import (
     _experiments,
     _figures,
+    _plan,
     _protocol,
     _records,
+    _runner,
     _scores,
     _summary,
     _tables,
+    _work,
 )
-from ensclust.paper._plan import plan
-from ensclust.paper._runner import run
-from ensclust.paper._work import do, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ensclust.paper._plan import Selection, Unit
-    from ensclust.paper._store import Store
-
+from ensclust.paper._plan import Selection, Unit
+from ensclust.paper._store import Store
 
 _USED_BY = {"time": _protocol.TIME_DATASET, "fragments": _protocol.FRAGMENT_DATASET}
 _FILES = {  # of the comparison and of the step lengths
@@ -55,7 +49,7 @@ def produce(
     failures: list[str] = []
     if not report_only:
         at_hand = tuple(n for n in selection.datasets if n not in missing)
-        units = plan(store, replace(selection, datasets=at_hand))
+        units = _plan.plan(store, replace(selection, datasets=at_hand))
         used = {unit.dataset for unit in units}
         used |= {_USED_BY[need] for need in selection.needs & _USED_BY.keys()}
         used |= store.origins().keys()  # also where nothing is left to do
@@ -63,11 +57,13 @@ def produce(
             store.settle(name)
         failures += run_units(store, units, n_jobs=n_jobs, quiet=quiet)
         if "time" in selection.needs and _protocol.TIME_DATASET in at_hand:
-            timed = _experiments.time_consensus(store, selection.methods, quiet=quiet)
-            failures += timed
+            failures += _experiments.time_consensus(
+                store, selection.methods, quiet=quiet
+            )
         if "fragments" in selection.needs and _protocol.FRAGMENT_DATASET in at_hand:
-            counted = _experiments.fragments(store)
-            write_json(store.root / "fragments.json", counted, indent=1)
+            write_json(
+                store.root / "fragments.json", _experiments.fragments(store), indent=1
+            )
     found = report(store, missing, None if report_only else command)
     if is_drawn:
         _draw(store, found)
@@ -78,9 +74,9 @@ def run_units(
     store: Store, units: list[Unit], *, n_jobs: int | None = 1, quiet: bool = False
 ) -> list[str]:
     """Do units of work in processes of one thread each; return what went wrong."""
-    done = run(
+    done = _runner.run(
         units,
-        partial(do, store),
+        partial(_work.do, store),
         title="reproducing",
         cost=attrgetter("cost"),
         n_jobs=n_jobs,
@@ -158,8 +154,8 @@ def _draw(store: Store, found: dict[str, Any]) -> None:
 
 def _versions(results: list[dict[str, Any]]) -> dict[str, str]:
     """Return the versions that results were made with, or else those at hand."""
-    lines = [line["versions"] for line in results] or [versions()]
+    lines = [line["versions"] for line in results] or [_work.versions()]
     return {
         name: " and ".join(dict.fromkeys(line[name] for line in lines))
-        for name in versions()
+        for name in _work.versions()
     }

@@ -1,21 +1,17 @@
 """Do jobs in turn or in processes; what a job finds is there as soon as it is done."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ensclust._support.parallel import thread_count
 from ensclust._support.progress import progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Job = TypeVar("Job")
 Found = TypeVar("Found")

@@ -1,17 +1,13 @@
 """Means over runs, ranks, and how far they are from the published ones."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensclust.paper import _paper, _protocol
 from ensclust.paper._paper import Score
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 POINTS = 2.0  # a cell is inside within so many points or published deviations
 
@@ -98,22 +94,23 @@ def compared(
         if (setting := Setting(measure, dataset, criterion, method, steps=steps))
         in averages
     }
-    if criterion == "best-k":
-        others = compared(averages, measure, dataset, "true-k")
-        return found if found.keys() == others.keys() else {}
-    return found
+    is_swept = criterion == "best-k"
+    others = compared(averages, measure, dataset, "true-k") if is_swept else found
+    return found if found.keys() == others.keys() else {}
 
 
 def rows(
     averages: dict[Setting, Score], measure: str, criterion: str
 ) -> list[tuple[dict[str, Score], dict[str, Score]]]:
     """Return our and the published row of each dataset, with the same methods."""
-    pairs = []
-    for dataset in _protocol.DATASETS:
-        if ours := compared(averages, measure, dataset, criterion):
-            theirs = _paper.compared(measure, dataset, criterion)
-            pairs.append((ours, {m: theirs[m] for m in ours}))
-    return pairs
+    found = (
+        (
+            compared(averages, measure, d, criterion),
+            _paper.compared(measure, d, criterion),
+        )
+        for d in _protocol.DATASETS
+    )
+    return [(ours, {m: theirs[m] for m in ours}) for ours, theirs in found if ours]
 
 
 def cells(averages: dict[Setting, Score]) -> list[Cell]:

@@ -1,12 +1,11 @@
 """What is done stays done: ensembles and scores on disk, each file written at once."""
 
-from __future__ import annotations
-
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,16 @@ from ensclust import Ensemble, EnsembleGenerator, datasets
 from ensclust._files.archives import read_arrays
 from ensclust._support.digests import digest
 from ensclust._support.json_files import read_json, write_json
+from ensclust._support.validation import explaining
 from ensclust._support.whole_files import write
-from ensclust.paper._protocol import BLOCK, base_k, default_steps, sweep, true_k
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ensclust.paper._protocol import Protocol
+from ensclust.paper._protocol import (
+    BLOCK,
+    Protocol,
+    base_k,
+    default_steps,
+    sweep,
+    true_k,
+)
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,9 @@ class Key:
     @property
     def path(self) -> Path:
         """Return the place of the file; remove a method's directory to redo it."""
-        setting = f"m{self.n_clusterings}"
-        setting += "" if self.steps is None else f"-t{self.steps}"
-        name = f"run-{self.run:02d}-{self.part}.json"
-        return Path(self.method, self.dataset, setting, name)
+        steps = "" if self.steps is None else f"-t{self.steps}"
+        name = f"m{self.n_clusterings}{steps}/run-{self.run:02d}-{self.part}.json"
+        return Path(self.method, self.dataset, name)
 
     @property
     def is_usual(self) -> bool:
@@ -101,8 +102,9 @@ class Store:
         origin = datasets.load(dataset, data_home=self.data_home).origin
         if Path(origin).name == f"{dataset}.npz":
             origin = "files in --data-home"
-        data = fingerprint(self, dataset)
-        write_json(path, {"data": data, "origin": origin}, sort_keys=True)
+        write_json(
+            path, {"data": fingerprint(self, dataset), "origin": origin}, sort_keys=True
+        )
 
     def origins(self) -> dict[str, str]:
         """Return where the data of each dataset came from."""
@@ -115,8 +117,9 @@ class Store:
 
     def put(self, key: Key, facts: dict[str, Any]) -> None:
         """Keep scores."""
-        path = self.work / "scores" / key.path
-        write_json(path, {**vars(key), **facts}, sort_keys=True)
+        write_json(
+            self.work / "scores" / key.path, {**vars(key), **facts}, sort_keys=True
+        )
 
     def scores(self) -> Iterator[dict[str, Any]]:
         """Return all scores, in the order of their paths."""
@@ -145,11 +148,9 @@ class Store:
         return labels
 
     def _read_block(self, path: Path, dataset: str) -> np.ndarray:
-        try:
+        remedy = " Delete it; it will be made anew."
+        with explaining(f"{path} is damaged", ValueError, advice=remedy):
             arrays = read_arrays(path, ("data", "labels"))
-        except ValueError as error:
-            msg = f"{path} is damaged: {error} Delete it; it will be made anew."
-            raise ValueError(msg) from error
         self._check_same(str(arrays["data"]), dataset, str(path))
         return arrays["labels"]
 
@@ -186,15 +187,18 @@ def cluster(
 ) -> Ensemble:
     """Return base clusterings as the protocol makes them."""
     init = {"k-means++": _one_candidate, "greedy-k-means++": "k-means++"}
-    generator = EnsembleGenerator(
-        n_clusterings,
-        base_k=base_k(len(X), n_classes),
-        init=init.get(rules.init, rules.init),
-        max_iter=rules.max_iter,
-        random_state=seed,
-        n_jobs=1,
+    return (
+        EnsembleGenerator(
+            n_clusterings,
+            base_k=base_k(len(X), n_classes),
+            init=init.get(rules.init, rules.init),
+            max_iter=rules.max_iter,
+            random_state=seed,
+            n_jobs=1,
+        )
+        .fit(X)
+        .ensemble_
     )
-    return generator.fit(X).ensemble_
 
 
 def _one_candidate(X, n_clusters, random_state):

@@ -1,17 +1,11 @@
 """How close we are to the paper, in numbers and in words."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from ensclust.paper import _paper, _protocol, _scores
-from ensclust.paper._layout import grid
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ensclust.paper._paper import Score
-    from ensclust.paper._scores import Cell, Setting
+from ensclust.paper import _layout, _paper, _protocol, _scores
+from ensclust.paper._paper import Score
+from ensclust.paper._scores import Cell, Setting
 
 _PLACES = {"first": 1, "top three": 3}
 
@@ -72,14 +66,14 @@ def as_markdown(summary: dict[str, Any]) -> str:
         "have divided it:" * bool(summary["off"]),
         _far(summary["off"], "SD", "deviations", 1),
         *(compared if summary["datasets"] else []),
-        *_times(summary["time"]),
-        *_fragments(summary["fragments"]),
+        *(_times(summary["time"]) if summary["time"] else []),
+        *(_fragments(summary["fragments"]) if summary["fragments"] else []),
     ]  # fmt: skip
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
 def _grid(*head: str, rows: Sequence[Sequence[str]]) -> str:
-    return grid([head, *rows], gap="")
+    return _layout.grid([head, *rows], gap="")
 
 
 def _count(number: int, what: str) -> str:
@@ -176,8 +170,6 @@ def _ranks(summary: dict[str, Any]) -> list[str]:
 
 def _times(seconds: dict[str, Any]) -> list[str]:
     """Return our seconds beside the three published ones, and the order."""
-    if not seconds:
-        return []
     published = _paper.facts()["seconds"]
     rows = [
         [method, f"{s:.2f}", str(published.get(method, ""))]
@@ -191,13 +183,11 @@ def _times(seconds: dict[str, Any]) -> list[str]:
         f"{_protocol.TIME_DATASET}, {seconds['n']:,} objects, one thread, base "
         f"clusterings excluded; the paper's on {_paper.facts()['seconds_machine']}.",
         _grid("method", "ours", "paper", rows=rows),
-        grid([["the paper's order", "holds here"], *order], left=2, gap=""),
+        _layout.grid([["the paper's order", "holds here"], *order], left=2, gap=""),
     ]
 
 
-def _fragments(found: dict[str, Any] | None) -> list[str]:
-    if not found:
-        return []
+def _fragments(found: dict[str, Any]) -> list[str]:
     published = _paper.facts()["fragments"]
     rows = [
         ["fragments of 1 or 2 objects", f"{found['small_share']:.2f} %",
@@ -220,30 +210,32 @@ def seconds(times: list[dict[str, Any]]) -> dict[str, Any]:
     n = max(line["n"] for line in times)
     found = {line["method"]: line["seconds"] for line in times if line["n"] == n}
     found = dict(sorted(found.items(), key=lambda item: item[1]))
-    order = {}
-    if "ecpcs-mc" in found:
-        order["ecpcs-mc is the fastest"] = next(iter(found)) == "ecpcs-mc"
-    for slower in ("ptgp", "wct", "srs"):
-        if {"ecpcs-hc", slower} <= set(found):
-            claim = f"ecpcs-hc is faster than {slower}"
-            order[claim] = found["ecpcs-hc"] < found[slower]
+    fastest = {"ecpcs-mc is the fastest": next(iter(found)) == "ecpcs-mc"}
+    order = fastest if "ecpcs-mc" in found else {}
+    order |= {
+        f"ecpcs-hc is faster than {slower}": found["ecpcs-hc"] < found[slower]
+        for slower in ("ptgp", "wct", "srs")
+        if {"ecpcs-hc", slower} <= set(found)
+    }
     if {"ecpcs-hc", "ecc"} <= set(found):
-        ratio = found["ecpcs-hc"] / found["ecc"]
         order["ecpcs-hc takes about as long as ecc (within a factor of 2)"] = (
-            0.5 <= ratio <= 2
+            0.5 <= found["ecpcs-hc"] / found["ecc"] <= 2
         )
     return {"n": n, "seconds": found, "order": order}
 
 
 def _closeness(cells: list[Cell], measure: str, criterion: str) -> dict[str, int]:
-    own = (measure, criterion)
-    chosen = [c for c in cells if (c.setting.measure, c.setting.criterion) == own]
+    found = [
+        cell.deviations
+        for cell in cells
+        if (cell.setting.measure, cell.setting.criterion) == (measure, criterion)
+    ]
     return {
-        "cells": len(chosen),
-        "within 1": sum(abs(cell.deviations) <= 1 for cell in chosen),
-        "within 2": sum(abs(cell.deviations) <= 2 for cell in chosen),
-        "above": sum(cell.deviations > 2 for cell in chosen),
-        "below": sum(cell.deviations < -2 for cell in chosen),
+        "cells": len(found),
+        "within 1": sum(abs(deviation) <= 1 for deviation in found),
+        "within 2": sum(abs(deviation) <= 2 for deviation in found),
+        "above": sum(deviation > 2 for deviation in found),
+        "below": sum(deviation < -2 for deviation in found),
     }
 
 
@@ -264,9 +256,9 @@ def _check(cells: list[Cell], measures: tuple[str, ...]) -> dict[str, Any]:
 
 def _off(cells: list[Cell]) -> list[dict[str, Any]]:
     """Return what is more than 2 deviations off where like is compared with like."""
-    far = [c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2]
-    far.sort(key=lambda cell: -abs(cell.deviations))
-    return [_facts(cell, "criterion", "deviations") for cell in far]
+    far = (c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2)
+    order = sorted(far, key=lambda cell: -abs(cell.deviations))
+    return [_facts(cell, "criterion", "deviations") for cell in order]
 
 
 def _facts(cell: Cell, *more: str) -> dict[str, Any]:

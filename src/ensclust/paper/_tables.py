@@ -1,33 +1,33 @@
 """The paper's tables with our figures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ensclust import datasets
 from ensclust.paper import _paper, _protocol, _scores
 from ensclust.paper._layout import Table, entry
+from ensclust.paper._paper import Score
 from ensclust.paper._scores import Cell, Setting
-
-if TYPE_CHECKING:
-    from ensclust.paper._paper import Score
 
 NOT_AVAILABLE = "not available"
 
 
 def dataset_table(missing: dict[str, str]) -> Table:
     """Return Table I: the datasets, with the range of k that follows for each."""
-    note = "Objects, classes and dimension are as published, and checked when loading."
-    header = ["dataset", "name", "objects", "classes", "dimension"]
-    header += ["base k", "best-k of", "licence", "here"]
-    table = Table("Table I: datasets", header, note=note)
+    table = Table(
+        "Table I: datasets",
+        ["dataset", "name", "objects", "classes", "dimension",
+         "base k", "best-k of", "licence", "here"],
+        note="Objects, classes and dimension are as published, and checked when "
+        "loading.",
+    )  # fmt: skip
     for name in _protocol.DATASETS:
         info, ks = datasets.info(name), _protocol.sweep(name)
         low, high = _protocol.base_k(info.n_objects, info.n_clusters)
-        texts = [name, info.title, f"{info.n_objects:,}", str(info.n_clusters)]
-        texts += [f"{info.n_features:,}", f"{low} to {high}", f"{ks[0]} to {ks[-1]}"]
-        here = NOT_AVAILABLE if name in missing else "yes"
-        table.rows.append([*texts, info.licence, here])
+        table.rows.append(
+            [
+                *(name, info.title, f"{info.n_objects:,}", str(info.n_clusters)),
+                *(f"{info.n_features:,}", f"{low} to {high}", f"{ks[0]} to {ks[-1]}"),
+                *(info.licence, NOT_AVAILABLE if name in missing else "yes"),
+            ]
+        )
     return table
 
 
@@ -35,26 +35,30 @@ def compare_table(
     averages: dict[Setting, Score], measure: str, missing: dict[str, str]
 ) -> Table:
     """Return Table II (NMI) or III (ARI)."""
-    number = "III" if measure == "ari" else "II"
-    table = Table(
-        f"Table {number}: {_protocol.TITLES[measure]} (%) of the methods",
+    shown = [
+        _compare_row(ours, measure, dataset, criterion)
+        for dataset in _protocol.DATASETS
+        for criterion in _protocol.CRITERIA
+        if (ours := _scores.compared(averages, measure, dataset, criterion))
+        or dataset in missing
+    ]
+    means = [
+        _average_row(pairs, criterion, title)
+        for title in ("average score", "average rank")
+        for criterion in _protocol.CRITERIA
+        if (pairs := _scores.rows(averages, measure, criterion))
+    ]
+    return Table(
+        f"Table {'III' if measure == 'ari' else 'II'}: {_protocol.TITLES[measure]} "
+        "(%) of the methods",
         ["dataset", "criterion", *_protocol.METHODS],
+        [*shown, *means],
         note=f"Mean and standard deviation over {_runs(averages)}. Below each score: "
         "the published one, and the difference in "
         "published standard deviations. The best three of a row are bold, the best one "
         "in brackets. Averages are over the datasets that are here, the published ones "
         "too; places are among the methods shown, ties share the better place.",
     )
-    for dataset in _protocol.DATASETS:
-        for criterion in _protocol.CRITERIA:
-            ours = _scores.compared(averages, measure, dataset, criterion)
-            if ours or dataset in missing:
-                table.rows.append(_compare_row(ours, measure, dataset, criterion))
-    for title in ("average score", "average rank"):
-        for criterion in _protocol.CRITERIA:
-            if _scores.rows(averages, measure, criterion):
-                table.rows.append(_average_row(averages, measure, criterion, title))
-    return table
 
 
 def _compare_row(
@@ -67,19 +71,17 @@ def _compare_row(
         if method not in ours:
             row.append(entry("" if ours else NOT_AVAILABLE, published))
             continue
-        setting = Setting(measure, dataset, criterion, method)
         mean, std, n = ours[method]
         text = f"{mean:.2f} ±{std:.2f}{'' if n == most else f' ({n} runs)'}"
-        deviations = Cell(setting, ours[method], theirs).deviations
+        deviations = Cell(
+            Setting(measure, dataset, criterion, method), ours[method], theirs
+        ).deviations
         row.append(entry(text, f"{published}, {deviations:+z.1f}", places[method]))
     return row
 
 
-def _average_row(
-    averages: dict[Setting, Score], measure: str, criterion: str, title: str
-) -> list[str]:
+def _average_row(pairs: list[tuple], criterion: str, title: str) -> list[str]:
     is_rank = title == "average rank"
-    pairs = _scores.rows(averages, measure, criterion)
     average = _scores.mean_ranks if is_rank else _scores.mean_scores
     ours, theirs = (average([pair[side] for pair in pairs]) for side in (0, 1))
     # Of scores the largest is the best, of ranks the smallest.
@@ -97,10 +99,10 @@ def steps_table(
     averages: dict[Setting, Score], measure: str, missing: dict[str, str]
 ) -> Table:
     """Return Table IV (NMI) or V (ARI): the methods that propagate, by step length."""
-    number = "V" if measure == "ari" else "IV"
     columns = [(m, t) for m in _protocol.PROPAGATING for t in _protocol.STEP_VALUES]
     table = Table(
-        f"Table {number}: {_protocol.TITLES[measure]} (%) by step length t",
+        f"Table {'V' if measure == 'ari' else 'IV'}: {_protocol.TITLES[measure]} "
+        "(%) by step length t",
         ["dataset", "criterion", *(f"{m} t={t}" for m, t in columns)],
         note=f"Mean over {_runs(averages)}. Below each best-k score: the published "
         "one, which is best-k too, and the difference in points.",

@@ -1,30 +1,21 @@
 """One unit of work: load an ensemble, find consensus clusterings, score them."""
 
-from __future__ import annotations
-
 import platform
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 from unittest import mock
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ensclust import consensus, metrics, similarity
-from ensclust.paper import _protocol
-from ensclust.paper._store import features
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    from ensclust import Ensemble
-    from ensclust.paper._plan import Unit
-    from ensclust.paper._store import Key, Store
+from ensclust import Ensemble, consensus, metrics, similarity
+from ensclust.paper import _protocol, _store
+from ensclust.paper._plan import Unit
+from ensclust.paper._store import Key, Store
 
 
 def do(store: Store, unit: Unit) -> list[str]:
@@ -67,22 +58,24 @@ def noting_failures(what: str, failures: list[str]) -> Iterator[None]:
 def _score(store: Store, ensemble: Ensemble, keys: list[Key]) -> None:
     """Find and keep the scores of each key."""
     rules, dataset, run = store.protocol, keys[0].dataset, keys[0].run
-    seed, y = rules.consensus_seed(dataset, run), features(store, dataset)[1]
+    seed, y = rules.consensus_seed(dataset, run), _store.features(store, dataset)[1]
     find = _usual if keys[0].is_usual else _by_steps
     start = time.perf_counter()
     for key, labels in find(ensemble, keys, seed):
-        facts = {
-            "seconds": time.perf_counter() - start,
-            "ks": key.clusters,
-            **{m: [100 * f(y, c) for c in labels.T] for m, f in _MEASURED.items()},
-            "consensus_seed": seed,
-            "ensemble_seeds": [
-                rules.ensemble_seed(dataset, run, block)
-                for block in range(-(-key.n_clusterings // _protocol.BLOCK))
-            ],
-            "versions": versions(),
-        }
-        store.put(key, facts)
+        store.put(
+            key,
+            {
+                "seconds": time.perf_counter() - start,
+                "ks": key.clusters,
+                **{m: [100 * f(y, c) for c in labels.T] for m, f in _MEASURED.items()},
+                "consensus_seed": seed,
+                "ensemble_seeds": [
+                    rules.ensemble_seed(dataset, run, b)
+                    for b in range(-(-key.n_clusterings // _protocol.BLOCK))
+                ],
+                "versions": versions(),
+            },
+        )
         start = time.perf_counter()
 
 
@@ -101,9 +94,8 @@ def _usual(
     """Find the consensus for each number of clusters of each key."""
     for key in keys:
         steps = {} if key.steps is None else {"steps": key.steps}
-        ks = list(key.clusters)
         options = {"random_state": seed, "n_jobs": 1, **steps}
-        yield key, consensus(ensemble, ks, key.method, **options)
+        yield key, consensus(ensemble, list(key.clusters), key.method, **options)
 
 
 def _by_steps(

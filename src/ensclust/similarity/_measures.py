@@ -8,24 +8,17 @@ Sums over random walks are found without the walks, in the symmetric form
 A = D^-1/2 W D^-1/2 with D the degrees, where P^s (P^s)^T is A^s D A^s between D^-1/2.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from ensclust import _kernels
 from ensclust._ensemble.ensemble import Ensemble, as_counts
+from ensclust._ensemble.flow import Counts
 from ensclust._support import validation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
-    from ensclust._ensemble.flow import Counts
 
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
@@ -303,9 +296,11 @@ def cluster_mass(counts: Counts, weights: np.ndarray | None) -> np.ndarray | Non
 
     Weights of the clusterings are scaled to a mean of 1.
     """
-    if weights is None:
-        return None
-    return np.repeat(weights / weights.mean(), counts.cluster_counts)
+    return (
+        None
+        if weights is None
+        else np.repeat(weights / weights.mean(), counts.cluster_counts)
+    )
 
 
 def weigh(W: np.ndarray, mass: np.ndarray | None) -> np.ndarray:

@@ -1,16 +1,12 @@
 """What the displays share: axes to draw on, and labels that fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ensclust._support.validation import import_optional
 from ensclust._view.checks import check_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SIZES = (10, 9, 8, 7, 6, 5)  # of text in points
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust import similarity as similarity_
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._support.plain import counted
 from ensclust._support.validation import check_labelling, check_square
 from ensclust._view.checks import check_any, check_limit, result_of
 from ensclust._view.cluster_graph import (
@@ -17,10 +19,6 @@ from ensclust._view.cluster_graph import (
 )
 from ensclust._view.displays.axes import axes_for, length
 from ensclust._view.palette import NEUTRAL, colour
-from ensclust._view.plain import counted
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MAX_NODES = 600
 
@@ -83,11 +81,20 @@ class ClusterGraphDisplay:
         self.similarity = check_square(similarity, "similarity")
         self.sizes = np.asarray(sizes)
         self.meta_labels = np.asarray(meta_labels)
-        for name in ("sizes", "meta_labels"):
-            _check_nodes(getattr(self, name), name, len(self.similarity))
-        n_shown = check_limit(max_nodes, "max_nodes", 3000)
+        for name, values in (("sizes", self.sizes), ("meta_labels", self.meta_labels)):
+            n_nodes = len(self.similarity)
+            if values.shape != (n_nodes,) or values.dtype.kind not in "iu":
+                msg = (
+                    f"{name} has shape {values.shape} and type {values.dtype}; "
+                    f"expected an integer for each of the {n_nodes} nodes of "
+                    "similarity."
+                )
+                raise ValueError(msg)
         self.nodes, self.places, edges = cluster_graph(
-            self.similarity, self.sizes, self.meta_labels, n_shown
+            self.similarity,
+            self.sizes,
+            self.meta_labels,
+            check_limit(max_nodes, "max_nodes", 3000),
         )
         self.edges = self.nodes[edges]
 
@@ -122,8 +129,9 @@ class ClusterGraphDisplay:
             return cls.from_ensemble(
                 ensemble, result.labels, max_nodes=max_nodes, ax=ax, **kwargs
             )
-        display = cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes)
-        return display.plot(ax, **kwargs)
+        return cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes).plot(
+            ax, **kwargs
+        )
 
     @classmethod
     def from_ensemble(
@@ -149,12 +157,15 @@ class ClusterGraphDisplay:
         """
         ensemble = Ensemble(ensemble)
         check_any(~ensemble.absent())
-        meta = np.full(ensemble.n_base_clusters, -1)
-        if labels is not None:
-            meta = majority(ensemble, check_labelling(labels, len(ensemble)))
+        meta = (
+            np.full(ensemble.n_base_clusters, -1)
+            if labels is None
+            else majority(ensemble, check_labelling(labels, len(ensemble)))
+        )
         similarity = similarity_.jaccard(ensemble)
-        display = cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes)
-        return display.plot(ax, **kwargs)
+        return cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes).plot(
+            ax, **kwargs
+        )
 
     def plot(
         self, ax: Any = None, *, node_kw: dict | None = None
@@ -223,16 +234,6 @@ class ClusterGraphDisplay:
     def _title(self) -> str:
         n, n_shown = int((self.sizes > 0).sum()), len(self.nodes)
         n_meta = len(np.unique(self.meta_labels[self.meta_labels >= 0]))
-        text = f"{n:,} base clusters"
-        if n_meta:
-            text += f" in {counted(n_meta, 'meta-cluster')}"
-        return text + (f", the {n_shown:,} largest shown" if n_shown < n else "")
-
-
-def _check_nodes(values: np.ndarray, name: str, n_nodes: int) -> None:
-    if values.shape != (n_nodes,) or values.dtype.kind not in "iu":
-        msg = (
-            f"{name} has shape {values.shape} and type {values.dtype}; expected an "
-            f"integer for each of the {n_nodes} nodes of similarity."
-        )
-        raise ValueError(msg)
+        groups = f" in {counted(n_meta, 'meta-cluster')}" if n_meta else ""
+        part = f", the {n_shown:,} largest shown" if n_shown < n else ""
+        return f"{n:,} base clusters{groups}{part}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support.validation import check_labelling, check_weights
@@ -13,9 +14,6 @@ from ensclust._view.consensus_blocks import consensus_blocks
 from ensclust._view.displays.axes import axes_for, label_ticks
 from ensclust._view.palette import colour
 from ensclust._view.tree_top import object_places, spread
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MAX_ROWS = 400  # about what a default figure has pixels for
 _MOST_ROWS = 5000
@@ -92,8 +90,9 @@ class ConsensusMatrixDisplay:
         found, place = result_of(estimator), None
         if found.dendrogram is not None:
             place = spread(object_places(found.dendrogram), found.labels >= 0)
-        display = cls._of(found.ensemble, found.labels, place, found.weights, max_rows)
-        return display.plot(ax, **kwargs)
+        return cls._of(
+            found.ensemble, found.labels, place, found.weights, max_rows
+        ).plot(ax, **kwargs)
 
     @classmethod
     def from_ensemble(
@@ -199,8 +198,7 @@ class ConsensusMatrixDisplay:
             strip = (-0.02, start), 0.015, count
             ax.add_patch(Rectangle(*strip, facecolor=colour(j), **beside))
         ax.set_xticks([])
-        middle = first + (counts - 1) / 2
-        label_ticks(ax, "y", middle, [str(j) for j in clusters])
+        label_ticks(ax, "y", first + (counts - 1) / 2, list(map(str, clusters)))
         ax.tick_params("y", pad=7)
         ax.spines[:].set_visible(False)
 

@@ -202,19 +202,17 @@ class DendrogramDisplay:
     def _annotate(self, ax: Any, x: np.ndarray) -> None:
         """Name the leaves by their size, or the clusters of the cut by their number."""
         n_objects, n_groups = self.dendrogram.n_objects, len(x)
-        at, names = x, [f"{size:,}" for size in self.sizes]
-        ax.set(xlabel="objects in each group", ylabel="1 - similarity")
-        if self.n_clusters is not None:
+        groups = f" in {n_groups:,} groups" if n_groups < n_objects else ""
+        if self.n_clusters is None:
+            at, names = x, [f"{size:,}" for size in self.sizes]
+            what, cut = "objects in each group", ""
+        else:
             at = np.bincount(self.labels, x) / np.bincount(self.labels)
             names = [str(j) for j in range(len(at))]
-            ax.set_xlabel("consensus cluster")
+            what, cut = "consensus cluster", f", cut into {len(at):,}"
+        ax.set(xlabel=what, ylabel="1 - similarity")
         label_ticks(ax, "x", at, names)
-        title = f"{n_objects:,} objects"
-        if n_groups < n_objects:
-            title += f" in {n_groups:,} groups"
-        if self.n_clusters is not None:
-            title += f", cut into {len(np.unique(self.labels)):,}"
-        ax.set_title(title, fontsize="medium")
+        ax.set_title(f"{n_objects:,} objects{groups}{cut}", fontsize="medium")
         ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 

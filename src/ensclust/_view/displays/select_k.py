@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ensclust._support.validation import import_optional
 from ensclust._view.checks import check_kind, result_of
 from ensclust._view.displays.axes import axes_for, length
 from ensclust._view.palette import LINE, MARK, NEUTRAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class SelectKDisplay:
@@ -156,8 +154,9 @@ class SelectKDisplay:
         figure, n, spec = ax.figure, len(self.selection.scores), ax.get_subplotspec()
         if spec is None:  # axes that were put anywhere
             box = ax.get_position()
-            edges = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
-            spec = figure.add_gridspec(1, 1, **edges)[0]
+            spec = figure.add_gridspec(
+                1, 1, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1
+            )[0]
         ax.set_axis_off()
         n_columns = 1 if n < 3 else 2
         # A layout engine makes room for labels; without one the gaps must.
@@ -186,9 +185,9 @@ class SelectKDisplay:
         ax.set_title(CRITERIA[name].title, fontsize=size, weight=weight, loc="left")
         if name in self.selection.suggested:
             k = self.selection.suggested[name]
-            value = values[ks.index(k)]
-            ax.plot(k, value, "o", color=MARK, markersize=5)
-            ax.annotate(f" {k}", (k, value), (2, 2), textcoords="offset points")
+            place = k, values[ks.index(k)]
+            ax.plot(*place, "o", color=MARK, markersize=5)
+            ax.annotate(f" {k}", place, (2, 2), textcoords="offset points")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.tick_params(labelsize="small")
         ax.spines[["top", "right"]].set_visible(False)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
 from ensclust._view.checks import check_any, check_kind, result_of
 from ensclust._view.displays.axes import axes_for, label_ticks
 from ensclust._view.palette import LINE, MARK
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _FEW = 6  # clusters below which bars grow no wider
@@ -168,6 +166,6 @@ class StabilityDisplay:
     def _title(self) -> str:
         sizes = self.certainty.sizes
         n = int((sizes > 0).sum())
-        text = f"How sure {n:,} cluster{'s are' if n != 1 else ' is'}"
         n_single = int((sizes == 1).sum())
-        return text + (f"; {n_single:,} of one object left out" if n_single else "")
+        left = f"; {n_single:,} of one object left out" if n_single else ""
+        return f"How sure {n:,} cluster{'s are' if n != 1 else ' is'}{left}"

@@ -1,17 +1,14 @@
 """The Python lines that make a report again, as far as they can be written."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from inspect import signature
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-if TYPE_CHECKING:
-    from ensclust._quality.result import Result
+from ensclust._quality.result import Result
 
 
 def lines(result: Result | None, **given: Any) -> str:
@@ -41,19 +38,6 @@ def lines(result: Result | None, **given: Any) -> str:
             f'model.report("report.html"{more})',
         ]
     )
-
-
-def seed(result: Result) -> str:
-    """Return what is known of the seed, as a sentence."""
-    value = result.estimator.random_state
-    if value is None:
-        return "No seed was set, so another run may differ."
-    if not isinstance(value, (int, np.integer)):
-        return (
-            f"The seed was a {type(value).__name__} object, so it cannot be repeated "
-            "exactly."
-        )
-    return f"Seed: {value}."
 
 
 class _Source:

@@ -1,13 +1,13 @@
 """What a report tells, as plain values: collected once, then only drawn."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +16,15 @@ from ensclust._ensemble.agreement import contingency, pairwise_nmi, table_ari, t
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
 from ensclust._quality.criteria import CRITERIA
+from ensclust._quality.k_selection import KSelection
+from ensclust._quality.result import Result
+from ensclust._support.plain import counted, rounded, shortened
+from ensclust._trees.dendrogram import Dendrogram
 from ensclust._view.checks import check_given, check_vector
 from ensclust._view.cluster_graph import cluster_graph, weighted_clusterings
 from ensclust._view.consensus_blocks import consensus_blocks
-from ensclust._view.plain import counted, rounded, shortened
-from ensclust._view.report import again
 from ensclust._view.report.scatter import scatter
 from ensclust._view.tree_top import spread, tree_top
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ensclust._quality.k_selection import KSelection
-    from ensclust._quality.result import Result
-    from ensclust._trees.dendrogram import Dendrogram
 
 _MOST = 500  # clusters, or classes, that a browser draws in good time
 _LISTED = 1000  # least certain objects in the table
@@ -144,7 +139,7 @@ def collect(
         parameters={} if result is None else _parameters(result),
         versions=_versions(),
         call=call,
-        seed="" if result is None else again.seed(result),
+        seed="" if result is None else _seed(result),
     )
 
 
@@ -170,12 +165,13 @@ def _coded(
 
 
 def _summary(certainty: Certainty, ensemble: Ensemble, result: Result | None) -> str:
-    counts = ensemble.cluster_counts
-    ends = sorted({int(counts.min()), int(counts.max())})
-    many = " to ".join(f"{n:,}" for n in ends)
-    how = "judged by"
-    if result is not None:
-        how = f"found by {result.method} ({result.title}) as the consensus of"
+    counts = ensemble.cluster_counts.tolist()
+    many = " to ".join(f"{n:,}" for n in sorted({min(counts), max(counts)}))
+    how = (
+        "judged by"
+        if result is None
+        else f"found by {result.method} ({result.title}) as the consensus of"
+    )
     n_clustered = int(certainty.sizes.sum())
     part = f"{n_clustered:,} of " if n_clustered < ensemble.n_objects else ""
     first = (
@@ -372,12 +368,11 @@ def _selection(selection: KSelection) -> dict[str, Any]:
 
 
 def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str, Any]:
-    both = (codes >= 0) & (truth >= 0)
     table = contingency(Ensemble.from_clusterings([truth]), codes)
     return {
         "classes": classes,
         "table": table.tolist(),
-        "compared": int(both.sum()),
+        "compared": int(table.sum()),
         "nmi": rounded([table_nmi(table)])[0],
         "ari": rounded([table_ari(table)])[0],
     }
@@ -394,8 +389,19 @@ def _parameters(result: Result) -> dict[str, str]:
 def _versions() -> dict[str, str]:
     found = {"ensclust": __version__, "Python": python_version()}
     for package in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
+
+
+def _seed(result: Result) -> str:
+    """Return what is known of the seed, as a sentence."""
+    value = result.estimator.random_state
+    if value is None:
+        return "No seed was set, so another run may differ."
+    if not isinstance(value, (int, np.integer)):
+        return (
+            f"The seed was a {type(value).__name__} object, so it cannot be repeated "
+            "exactly."
+        )
+    return f"Seed: {value}."

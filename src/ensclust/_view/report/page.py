@@ -5,11 +5,11 @@ scripts. The Content-Security-Policy lets those scripts run that this module put
 by their hashes, and lets the page load nothing.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
+import os
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
@@ -17,22 +17,17 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._quality.k_selection import KSelection
+from ensclust._quality.result import Result
 from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import check_writable, replacing
-from ensclust._view.checks import check_path
+from ensclust._view.checks import no_page
 from ensclust._view.palette import NEUTRAL, PALETTE
 from ensclust._view.report import again
 from ensclust._view.report.facts import Facts, collect
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
-
-    from ensclust._quality.k_selection import KSelection
-    from ensclust._quality.result import Result
 
 _ASSETS = files("ensclust._view.report") / "assets"
 _SCRIPTS = ("theme.js", "charts.js", "structure.js", "table.js", "main.js")
@@ -136,7 +131,8 @@ def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
 def check_report(path: str | os.PathLike) -> None:
     """Raise now what would stop a report from being written to ``path`` later."""
     import_optional("plotly", "a report", "report")
-    check_path(path)
+    if not isinstance(path, str | os.PathLike):
+        raise no_page(path)
     if Path(path).suffix.lower() not in (".html", ".htm"):
         msg = f"{path} does not end in .html, as a report must for browsers to open it."
         raise ValueError(msg)
@@ -243,8 +239,7 @@ def _rows(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cluster_table(facts: Facts) -> str:
-    clusters = facts.clusters
-    columns = (clusters["names"], clusters["sizes"], clusters["consensus"])
+    columns = (facts.clusters[name] for name in ("names", "sizes", "consensus"))
     return _rows(
         (name, f"{size:,}", _number(consensus))
         for name, size, consensus in zip(*columns, strict=True)

@@ -1,19 +1,15 @@
 """A map of the objects: principal components of features, or of the label rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
-from ensclust._view.plain import percent, rounded
-
-if TYPE_CHECKING:
-    from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._quality.certainty import Certainty
+from ensclust._ensemble.ensemble import Ensemble
+from ensclust._quality.certainty import Certainty
+from ensclust._support.plain import percent, rounded
 
 _SHOWN = 5000  # objects on the map
 _FEWEST = 10  # of a cluster, where it has so many
@@ -87,8 +83,9 @@ def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:
     n_present = is_present.sum(axis=1)
     begin = np.concatenate([[0], np.cumsum(n_present)])
     value = np.repeat(1 / np.sqrt(np.maximum(n_present, 1)), n_present)
-    shape = len(rows), ensemble.n_base_clusters
-    return sparse.csr_array((value, cluster, begin), shape=shape)
+    return sparse.csr_array(
+        (value, cluster, begin), shape=(len(rows), ensemble.n_base_clusters)
+    )
 
 
 def _components(values: Any) -> tuple[np.ndarray, np.ndarray]:

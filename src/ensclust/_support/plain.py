@@ -1,7 +1,5 @@
 """Numbers and texts as readers and pages take them: plain, short, without NaN."""
 
-from __future__ import annotations
-
 from math import isnan
 from typing import Any
 

@@ -1,0 +1,34 @@
+"""Which columns of a table are used, by the names that users give."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+
+def choose_columns(
+    path, names, columns, id_column, index, groups=None
+) -> tuple[int | None, list[int]]:
+    """Return the positions of the id column and of the columns to use."""
+    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
+        msg = f"columns={columns!r}; expected a list of names of columns."
+        raise TypeError(msg)
+    id_at = index if id_column is None else _position(path, names, id_column)
+    if columns is None:
+        used = [i for i in range(len(names)) if i not in (id_at, index)]
+    else:
+        parts = ((groups or {}).get(n) or [_position(path, names, n)] for n in columns)
+        used = list(chain.from_iterable(parts))
+    if not used:
+        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
+        raise ValueError(msg)
+    return id_at, used
+
+
+def _position(path, names: Sequence[str], name: str) -> int:
+    if names.count(name) == 1:
+        return names.index(name)
+    shown = ", ".join(map(repr, filter(None, names[:20]))) + ", ..." * (len(names) > 20)
+    number = "no column" if name not in names else f"{names.count(name)} columns"
+    msg = f"{path} has {number} {name!r}. Its columns are {shown}."
+    raise ValueError(msg)

@@ -120,9 +120,14 @@ def test_a_model_of_a_stream_writes_a_report_of_a_sample(cls, tmp_path, monkeypa
     pytest.importorskip("plotly")
     monkeypatch.setattr("ensclust._methods.base._SHOWN", 50)
     model = cls(3, base="precomputed", random_state=0).fit(Blocks(LABELS, rows=70))
-    model.report(tmp_path / "page.html")
+    truth, ids = LABELS[:, 0], [f"object {i}" for i in range(300)]
+    model.report(tmp_path / "page.html", X, truth=truth, ids=ids)
     text = (tmp_path / "page.html").read_text()
     assert "A random sample of 50 of 300 objects is shown" in text
+    shown = model._result().objects
+    assert all((f'"object {i}"' in text) == (i in shown) for i in range(300))
+    labels = np.asarray(model.labels_)[shown]
+    assert np.array_equal(model._result().labels, labels)
 
 
 def test_a_fit_that_fails_leaves_no_graph_behind(monkeypatch):

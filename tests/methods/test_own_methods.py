@@ -146,7 +146,19 @@ def test_compositions_are_the_methods_they_are_composed_like():
     assert np.array_equal(found, consensus(LABELS, 5, "ecpcs-mc", random_state=0))
 
 
-def test_a_matrix_of_another_size_is_refused():
+def test_a_similarity_of_another_size_and_a_wrong_word_are_refused():
+    class Small(MetaClustering):
+        def _similarity(self, counts, weights):
+            return np.eye(3)
+
+    with pytest.raises(ValueError, match=r"similarity has shape \(3, 3\); these label"):
+        consensus(LABELS, 5, Small)
+
+    class Heavy(Plain):
+        weights: object = ensclust.parameter(default=None)
+
+    with pytest.raises(ValueError, match="weights='agreemnt' is not known"):
+        consensus(LABELS, 5, Heavy, weights="agreemnt")
     with pytest.raises(ValueError, match=r"similarity has shape \(3, 3\); these label"):
         consensus(LABELS, 5, CustomConsensus(similarity=np.eye(3)))
 

@@ -12,7 +12,7 @@ from ensclust import Blocks, Ensemble, consensus
 from ensclust._cuts import onehot_kmeans
 from ensclust._methods import driver
 from ensclust._stream import label_stream
-from ensclust._stream.counting import Encoding, add, count_block, settle_numbers
+from ensclust._stream.counting import Encoding, add, count_block, fix_encoding
 from strategies import label_tables, random_ensemble
 
 # SRS may tell objects with equal rows apart; see test_distributed.
@@ -362,7 +362,7 @@ def test_predict_says_how_to_pass_over_a_stream(labels):
 def test_numbers_in_texts_are_told_from_names():
     columns = [np.array(["10", "9", "NA"]), np.array(["10", "x", "9"])]
     encoding = Encoding(holds_cells=True)
-    counts, encoding = settle_numbers(
+    counts, encoding = fix_encoding(
         count_block(columns, 0, encoding=encoding), encoding
     )
     assert [values.tolist() for values in counts.values] == [[9, 10], ["10", "9", "x"]]

@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
@@ -69,7 +70,7 @@ def test_a_number_has_one_colour_in_every_display():
     display = DendrogramDisplay.from_estimator(tree)
     wedges = [to_hex(c) for c in display.ax_.collections[1].get_facecolors()]
     assert wedges == [colour(j) for j in display.labels]
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_nobody_has_the_neutral_colour():

@@ -70,8 +70,8 @@ def elite_neighbors(
     codes = CoAssociation(ensemble).codes
     values, rank = _ranked_ratios(ensemble)
     shared = (codes, ensemble.offsets, rank, len(values), n_neighbors)
-    tasks = [(*shared, *span) for span in _spans(len(codes), _kernels.walks.LANES)]
-    found = parallel.run(_kernels.walks.closest, tasks, n_jobs=n_jobs)
+    spans = parallel.strips(len(codes), _kernels.walks.LANES)
+    found = parallel.run_spans(_kernels.walks.closest, spans, shared, n_jobs=n_jobs)
     count, others, ranks = (np.concatenate(parts) for parts in zip(*found, strict=True))
     indptr = np.concatenate([[0], np.cumsum(count)])
     kept = sparse.csr_array(
@@ -130,7 +130,7 @@ class TrajectorySimilarity:
         tasks = [
             (part, *span)
             for part in self._parts
-            for span in _spans(len(part.members), _kernels.walks.WIDTH)
+            for span in parallel.strips(len(part.members), _kernels.walks.WIDTH)
         ]
         parallel.run(_Part.measure, tasks, n_jobs=n_jobs)
 
@@ -142,12 +142,12 @@ class TrajectorySimilarity:
         """
         X = sparse.csr_array(X, dtype=np.float64)
         out = np.zeros(X.shape)
-        width = _kernels.walks.WIDTH
         tasks = []
         for part in self._parts:
             rows = X[part.members].tocsc()
             used = np.flatnonzero(np.diff(rows.indptr))
-            tasks += [(part, rows, used[a:b], out) for a, b in _spans(len(used), width)]
+            spans = parallel.strips(len(used), _kernels.walks.WIDTH)
+            tasks += [(part, rows, used[a:b], out) for a, b in spans]
         parallel.run(_Part.correlate, tasks, n_jobs=n_jobs)
         return out
 
@@ -216,7 +216,3 @@ def _components(P: sparse.csr_array) -> list[np.ndarray]:
             parts.append(order[first:last])
             first = last
     return parts
-
-
-def _spans(n_items: int, width: int) -> list[tuple[int, int]]:
-    return [(a, min(a + width, n_items)) for a in range(0, n_items, width)]

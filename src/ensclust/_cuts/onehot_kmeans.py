@@ -175,8 +175,7 @@ class Centres:
         own = Rows.single(rows.labels, self.affinity.offsets, self.sizes)
         shared = (own, self.divergence.weights(own), self.tables)
         spans = parallel.blocks(len(own.labels), parallel.thread_count(n_jobs))
-        tasks = [(*shared, *span) for span in spans]
-        found = parallel.run(_nearest, tasks, n_jobs=n_jobs)
+        found = parallel.run_spans(_nearest, spans, shared, n_jobs=n_jobs)
         labels = self.names[np.concatenate([nearest for nearest, _, _ in found])]
         labels[(own.labels < 0).all(axis=1)] = -1
         return labels
@@ -303,8 +302,9 @@ def onehot_kmeans(
     try:
         rows = Rows.of(counts)
     except TooManyRowsError:
-        rule = (max_iter, tol, repair)
-        return _over_blocks(counts, n_clusters, divergence, n_init, rule, seed)
+        return _over_blocks(
+            counts, n_clusters, divergence, n_init, (max_iter, tol, repair), seed
+        )
     inverse = counts.fragments().inverse
     given = check_init(init, n_clusters, counts.n_objects)
     numbers = range(n_init if given is None else len(given))
@@ -327,23 +327,21 @@ def check_init(init: Any, n_clusters: int, n_objects: int) -> np.ndarray | None:
         'init must be "random" or objects (rows of the label matrix) of shape '
         f"({n_clusters},) or (n_starts, {n_clusters})"
     )
-    if isinstance(init, str):
-        if init != "random":
-            msg = f"init={init!r}; {rule}."
-            raise ValueError(msg)
+    if isinstance(init, str) and init == "random":
         return None
     given = np.asarray(init)
-    if given.dtype.kind not in "iu" or given.ndim not in (1, 2) or not given.size:
+    if isinstance(init, str):
+        msg = f"init={init!r}; {rule}."
+    elif given.dtype.kind not in "iu" or given.ndim not in (1, 2) or not given.size:
         msg = f"init has shape {given.shape} and type {given.dtype}; {rule}."
-        raise ValueError(msg)
-    if given.shape[-1] != n_clusters:
+    elif given.shape[-1] != n_clusters:
         msg = f"init has shape {given.shape}; {rule}."
-        raise ValueError(msg)
-    if given.min() < 0 or given.max() >= n_objects:
+    elif given.min() < 0 or given.max() >= n_objects:
         worst = given.min() if given.min() < 0 else given.max()
         msg = f"init contains {worst}; use objects 0 to {n_objects - 1}."
-        raise ValueError(msg)
-    return np.atleast_2d(given)
+    else:
+        return np.atleast_2d(given)
+    raise ValueError(msg)
 
 
 def _draw(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
@@ -430,8 +428,7 @@ class Problem:
         others = np.where(drift == two[:, 1:], two[:, :1], two[:, 1:])
         height = largest(np.abs(table)[:-1])
         total = height.sum(axis=0) + self.weights.max() * np.abs(slope).sum(axis=0)
-        alive = height.max(axis=0) < _NEVER
-        return drift + others, 1e-10 * total[alive].max()
+        return drift + others, 1e-10 * total[height.max(axis=0) < _NEVER].max()
 
 
 def descend(
@@ -554,8 +551,7 @@ def _repair(problem: Problem, centres, labels, rng) -> bool:
     """Make a random row the only member of each empty centre, if one can help."""
     empty = np.flatnonzero(~centres[1].any(axis=0))
     rows, weights = problem.rows, problem.weights
-    differs = len(empty) and _differ(rows, weights, labels, *centres)
-    candidates = np.flatnonzero(differs)
+    candidates = np.flatnonzero(len(empty) and _differ(rows, weights, labels, *centres))
     if len(candidates):
         chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
         _put(centres, empty, rows, weights, chosen)
@@ -603,8 +599,13 @@ def _over_blocks(
     nothing = np.zeros((0, counts.n_clusterings), np.int32)
     known = Rows.single(nothing, counts.offsets, counts.sizes)
     drawn, mass = draw(counts, known, divergence, seed, n_init, k)
-    constant = divergence.largest_constant(counts.n_objects)
-    problem = Problem(known, divergence, divergence.weights(known), mass, constant)
+    problem = Problem(
+        known,
+        divergence,
+        divergence.weights(known),
+        mass,
+        divergence.largest_constant(counts.n_objects),
+    )
 
     def begin(rng: np.random.Generator, first: Drawn) -> Any:
         def accepted(centres, tables, totals) -> bool:
@@ -656,16 +657,18 @@ def draw(
     among: Callable | None = None,
 ) -> tuple[list[Drawn], np.ndarray]:
     """Draw k distinct rows for each start, in one pass; also sum weights (Nc,)."""
-    work = partial(
-        _ring,
-        known=known,
-        divergence=divergence,
-        seed=seed,
-        n_init=n_init,
-        k=k,
-        among=among,
+    return counts.fold(
+        partial(
+            _ring,
+            known=known,
+            divergence=divergence,
+            seed=seed,
+            n_init=n_init,
+            k=k,
+            among=among,
+        ),
+        partial(_earliest, k=k),
     )
-    return counts.fold(work, partial(_earliest, k=k))
 
 
 def _ring(rows: Ensemble, start: int, *, known, divergence, seed, n_init, k, among):
@@ -676,8 +679,10 @@ def _ring(rows: Ensemble, start: int, *, known, divergence, seed, n_init, k, amo
         allowed &= among(own, weights)
     objects = np.flatnonzero(allowed) + start
     labels = own.labels[allowed]
-    clocks = (_clocks(seed, s, objects) for s in range(n_init))
-    drawn = [_distinct(rings, labels, objects, k=k) for rings in clocks]
+    drawn = [
+        _distinct(_clocks(seed, s, objects), labels, objects, k=k)
+        for s in range(n_init)
+    ]
     return drawn, own.per_cluster(weights)
 
 
@@ -736,5 +741,6 @@ def _add(one: list, other: list) -> list:
 
 def _mixed(rows: Rows, weights: np.ndarray, *, tables, totals) -> np.ndarray:
     """Return which rows are not all that their centre consists of."""
-    nearest = _nearest(rows, weights, tables, 0, len(rows.labels))[0]
-    return _differ(rows, weights, nearest, *totals)
+    return _differ(
+        rows, weights, _nearest(rows, weights, tables, 0, len(rows.labels))[0], *totals
+    )

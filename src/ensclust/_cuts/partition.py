@@ -224,8 +224,7 @@ class TransferCut:
         scaled /= np.where(root_y > 0, root_y, 1)
         self._scaled = scaled
         n, m = scaled.shape
-        gram = scaled.T @ scaled if m <= n else scaled @ scaled.T
-        self._spectrum = Spectrum(gram)
+        self._spectrum = Spectrum(scaled.T @ scaled if m <= n else scaled @ scaled.T)
 
     def __len__(self) -> int:
         return len(self._scaled)
@@ -236,8 +235,9 @@ class TransferCut:
         A node outside of the k leading eigenvectors has a row of zeros.
         """
         n, m = self._scaled.shape
-        k = min(n_clusters, len(self._spectrum))
-        eigenvalues, vectors = self._spectrum.leading(k)
+        eigenvalues, vectors = self._spectrum.leading(
+            min(n_clusters, len(self._spectrum))
+        )
         if m <= n:
             rows = self._scaled @ vectors
         else:
@@ -288,8 +288,9 @@ class RowCut:
         n_parts = min(n_clusters, len(self.graph))
         parts = self.graph.labels(n_parts, random_state=self.seed).astype(np.int32)
         fragments = counts.fragments()
-        affinity = Affinity.plain(counts.offsets, None)
-        known = KnownRows(fragments.labels, fragments.counts, parts, affinity)
+        known = KnownRows(
+            fragments.labels, fragments.counts, parts, Affinity(counts.offsets)
+        )
         return Cut(known, n_parts, self.fitted, parts[fragments.inverse])
 
 
@@ -312,13 +313,15 @@ def _metis_graph(pymetis, W: np.ndarray, sizes: np.ndarray) -> dict:
     weights = _integers(W * (1 - np.eye(len(W))))
     nodes, neighbors = np.nonzero(weights)
     begin = np.searchsorted(nodes, np.arange(len(W) + 1))
-    if hasattr(pymetis, "CSRAdjacency"):
-        graph = {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
-    else:  # before 2025.2
-        graph = {"xadj": begin, "adjncy": neighbors}
-    graph["eweights"] = weights[nodes, neighbors]
-    graph["vweights"] = np.maximum(_integers(sizes), 1)
-    return graph
+    return {
+        **(
+            {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
+            if hasattr(pymetis, "CSRAdjacency")
+            else {"xadj": begin, "adjncy": neighbors}  # before 2025.2
+        ),
+        "eweights": weights[nodes, neighbors],
+        "vweights": np.maximum(_integers(sizes), 1),
+    }
 
 
 def _integers(weights: np.ndarray) -> np.ndarray:
@@ -371,8 +374,9 @@ def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) ->
     for part in range(k):
         members = np.flatnonzero(labels == part)
         if len(members):
-            inside = graph[np.ix_(members, members)].sum()
-            value -= float(inside / degree[members].sum())
+            value -= float(
+                graph[np.ix_(members, members)].sum() / degree[members].sum()
+            )
     return value
 
 
@@ -418,9 +422,8 @@ class Spectrum:
 
     def _iterate(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         start = np.random.default_rng(0).normal(size=len(self))
-        n_kept = max(2 * k + 20, 60)
         return sparse.linalg.eigsh(
-            self._matrix, k, which="LA", v0=start, ncv=n_kept, tol=0
+            self._matrix, k, which="LA", v0=start, ncv=max(2 * k + 20, 60), tol=0
         )
 
     @cached_property
@@ -452,6 +455,7 @@ class Spectrum:
         )
         # The first row is no part of the reflections.
         below = np.asfortranarray(vectors[1:])
-        product = "L", "N", reflections[1:, :-1], scales, below
-        vectors[1:] = lapack.dormqr(*product, n_work, overwrite_c=1)[0]
+        vectors[1:] = lapack.dormqr(
+            "L", "N", reflections[1:, :-1], scales, below, n_work, overwrite_c=1
+        )[0]
         return eigenvalues, vectors

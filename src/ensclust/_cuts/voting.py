@@ -85,8 +85,9 @@ class Vote:
 
     def _run(self, kernel, rows: Ensemble, votes: tuple, out: np.ndarray, n_jobs):
         spans = parallel.blocks(rows.n_objects, parallel.thread_count(n_jobs))
-        tasks = [(rows.columns, rows.offsets, *votes, out, *span) for span in spans]
-        parallel.run(kernel, tasks, n_jobs=n_jobs)
+        parallel.run_spans(
+            kernel, spans, (rows.columns, rows.offsets, *votes, out), n_jobs=n_jobs
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,7 @@ class MetaClusters:
         parts = self.partitions(min(n_clusters, counts.n_base_clusters))
         votes = [Vote(meta, self.seed, self.weights) for meta in parts]
         vote, ballot = settle(counts, votes, n_jobs=self.n_jobs)
-        n_labels = len(ballot.first)
-        return Cut(vote, n_labels, self.fitted, ballot.labels, ballot.first)
+        return Cut(vote, len(ballot.first), self.fitted, ballot.labels, ballot.first)
 
 
 class Ballot(NamedTuple):
@@ -169,8 +169,7 @@ def settle(
 
     def quality(i: int) -> tuple[int, float]:
         nmi = np.nan_to_num(agreement_of(counts, ballots[i].shared).nmi)
-        shared = float(np.average(nmi, weights=votes[i].weights))
-        return len(ballots[i].first), shared
+        return len(ballots[i].first), float(np.average(nmi, weights=votes[i].weights))
 
     best = max(range(len(votes)), key=quality) if several else 0
     return votes[best], ballots[best]

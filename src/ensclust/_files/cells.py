@@ -81,9 +81,8 @@ class Features:
 
     def _refuse(self, place: str, m: int, value: Any) -> NoReturn:
         value = value.tolist()[0] if isinstance(value, np.ndarray) else value
-        where = f"{self.path}, {place}, column {self.names[m]!r}"
-        is_empty = value in ("", None)
-        wrong = " is empty; expected" if is_empty else f": {value!r} is not"
+
+        wrong = " is empty; expected" if value in ("", None) else f": {value!r} is not"
         is_text = isinstance(value, str) and value not in NOT_CLUSTERED
         if is_text and _COMMA.fullmatch(value):
             hint = _COMMA_HINT
@@ -91,7 +90,10 @@ class Features:
             hint = _ID_HINT
         else:
             hint = "To leave a column out, name the others in columns (--columns)."
-        msg = f"{where}{wrong} a finite number. {hint}"
+        msg = (
+            f"{self.path}, {place}, column {self.names[m]!r}{wrong} a finite number. "
+            f"{hint}"
+        )
         raise ValueError(msg)
 
 
@@ -146,8 +148,7 @@ class Labels:
             np.array([text.strip() in NOT_CLUSTERED for text in column.known], bool)
             for column in self._columns
         ]
-        largest = max(int(table.max()) for table in tables)
-        dtype = np.min_scalar_type(-1 - max(largest, 0))
+        dtype = np.min_scalar_type(-1 - max(0, *(int(table.max()) for table in tables)))
         labels = np.empty((len(tables), len(self._columns[0])), dtype)
         empty = np.zeros(labels.shape, bool) if any(b.any() for b in blanks) else None
         for m, table in enumerate(tables):
@@ -242,11 +243,11 @@ class _Codes:
             self.add(("" if v is None else str(v) for v in column.tolist()), places)
             return
         for value in np.unique(codes):
-            text = texts[value]
-            if self.known[text] == len(self.places):  # it is new
+            if self.known[texts[value]] == len(self.places):  # it is new
                 self.places.append(places[int(np.argmax(codes == value))])
-        new_codes = np.array([self.known.get(text, 0) for text in texts], np.uint32)
-        self._append(new_codes[codes])
+        self._append(
+            np.array([self.known.get(text, 0) for text in texts], np.uint32)[codes]
+        )
 
     def pop(self) -> np.ndarray:
         """Return the codes of all rows and forget them."""

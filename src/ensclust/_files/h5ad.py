@@ -54,9 +54,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
             _require(column["categories"])
             known = [*io.read_elem(column["categories"]), None]  # code -1 finds None
             return np.array(known, dtype=object)[column["codes"][rows]]
-        values = column["values"]
-        is_text = values.dtype.kind == "O"
-        filled = (values.asstr() if is_text else values)[rows].astype(object)
+        filled = _rows_of(column["values"], rows).astype(object)
         filled[column["mask"][rows]] = None
         return filled
     return column.asstr()[rows] if column.dtype.kind == "O" else column[rows]
@@ -87,8 +85,11 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
         chosen = [i - first_gene for i in positions if i >= first_gene]
         width = len(genes) if chosen else len(positions)
         with _reading(path) as file:
-            shape = len(ids), len(genes)
-            X = _matrix(path, file, shape, len(chosen)) if chosen else None
+            X = (
+                _matrix(path, file, (len(ids), len(genes)), len(chosen))
+                if chosen
+                else None
+            )
             for rows in row_blocks(within or range(len(ids)), width):
                 expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
                 yield [

@@ -110,8 +110,9 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
             # Mapped afresh, so that the pages of earlier blocks are let go.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = ((mapped[name], i) for name, i in (columns[p] for p in positions))
-            parts = (a[rows] if a.ndim == 1 else a[rows, i] for a, i in chosen)
-            block = list(map(np.asarray, parts))
+            block = [
+                np.asarray(a[rows] if a.ndim == 1 else a[rows, i]) for a, i in chosen
+            ]
             for column in block:
                 if column.dtype.kind == "U":
                     _check_text(path, column)
@@ -201,17 +202,23 @@ def open_parquet(path: Path) -> Source:
         )
         raise ValueError(msg)
     width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name of float32
-    only = index[0] if len(index) == 1 else None
     return Source(
-        list(schema.names), meta.num_rows, blocks, only, pieces=pieces, width=width
+        list(schema.names),
+        meta.num_rows,
+        blocks,
+        index[0] if len(index) == 1 else None,
+        pieces=pieces,
+        width=width,
     )
 
 
 def _reading_parquet(path: Path) -> AbstractContextManager[None]:
     """Name the file in what Arrow says about it."""
     arrow = import_optional("pyarrow", "reading Parquet", "parquet")
-    wrong = (arrow.ArrowException, ValueError, OSError)
-    return explaining(f"{path} cannot be read as Parquet", *wrong)
+    return explaining(
+        f"{path} cannot be read as Parquet",
+        *(arrow.ArrowException, ValueError, OSError),
+    )
 
 
 def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:
@@ -227,8 +234,7 @@ def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int
         for i, n in enumerate(pieces)
         if starts[i] < within.stop and starts[i] + n > within.start
     ]
-    begin = starts[groups[0]] - within.start if groups else 0
-    return groups, begin, len(within)
+    return groups, starts[groups[0]] - within.start if groups else 0, len(within)
 
 
 def _to_numpy(column) -> np.ndarray:

@@ -412,8 +412,9 @@ def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
     """Write ids and labels as text."""
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     writer.writerow(["object", *columns])
-    labels = (column.tolist() for column in columns.values())
-    writer.writerows(zip(objects, *labels, strict=True))
+    writer.writerows(
+        zip(objects, *(column.tolist() for column in columns.values()), strict=True)
+    )
 
 
 def _plain(ids: list) -> list:

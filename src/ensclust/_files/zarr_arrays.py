@@ -31,9 +31,8 @@ def open_array(path: Path) -> Any:
         array = zarr.open_array(path, mode="r")
     if len(array.shape) == 2:
         rows = min(array.shape[0], array.chunks[0])
-        needed = rows * array.shape[1] * array.dtype.itemsize
         memory.require(
-            needed,
+            rows * array.shape[1] * array.dtype.itemsize,
             f"reading {rows:,} rows of {path}, one chunk,",
             "Store it in smaller chunks.",
         )
@@ -46,6 +45,7 @@ def _names_pickle(value: Any) -> bool:
         return any(map(_names_pickle, value))
     if not isinstance(value, dict):
         return False
-    names = (str(value.get(key, "")) for key in ("id", "name"))
     inner = (part for key, part in value.items() if key != "attributes")
-    return any(n.endswith("pickle") for n in names) or any(map(_names_pickle, inner))
+    return any(
+        str(value.get(key, "")).endswith("pickle") for key in ("id", "name")
+    ) or any(map(_names_pickle, inner))

@@ -153,7 +153,11 @@ def _write(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
     known = survey(blocks)
     labels = generator.fit_stream(blocks, known).stream_
     works = [itemgetter(m) for m in range(len(generator.models_))]
-    names = generator.get_feature_names_out().tolist()
-    starts = [0, *accumulate(known.lengths[i] for i in sorted(known.lengths))]
-    LabelStream(labels, works, [0] * len(works), starts, names=names).write(path)
+    LabelStream(
+        labels,
+        works,
+        [0] * len(works),
+        [0, *accumulate(known.lengths[i] for i in sorted(known.lengths))],
+        names=generator.get_feature_names_out().tolist(),
+    ).write(path)
     return Blocks(path)

@@ -237,14 +237,16 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
                 "counted. Use label(X), which gives labels as the base clusterers do."
             )
             raise TypeError(msg)
-        X = validate_features(self, X, reset=False)
-        return self.ensemble_.recode(np.column_stack(self.label(X)))
+        return self.ensemble_.recode(
+            np.column_stack(self.label(validate_features(self, X, reset=False)))
+        )
 
     def label(self, X) -> list[np.ndarray]:
         """Return the labels that the base clusterers give to new objects."""
         check_is_fitted(self, "models_")
-        kept = self.models_, self.views_, self.n_iter_, self.mean_, self.unit_
-        return joint.Fitted(*kept).label(X)
+        return joint.Fitted(
+            self.models_, self.views_, self.n_iter_, self.mean_, self.unit_
+        ).label(X)
 
     def _diversity(self, n_samples: int, n_features: int) -> Diversity:
         rows = check_share(self.max_samples, "max_samples", n_samples, "objects")
@@ -356,8 +358,9 @@ class Diversity:
             columns = np.sort(rng.choice(d, self.n_columns, replace=False))
             d = self.n_columns
         if self.n_directions is not None:
-            scale = 1 / np.sqrt(self.n_directions)
-            matrix = scale * rng.standard_normal((d, self.n_directions))
+            matrix = (1 / np.sqrt(self.n_directions)) * rng.standard_normal(
+                (d, self.n_directions)
+            )
         return rows, View(columns, matrix)
 
 
@@ -394,8 +397,9 @@ class KMeans:
         self, centres: np.ndarray, view: View, n_features: int, *, n_iter: int
     ) -> None:
         """Take centres, as the view shows them, found in so many iterations."""
-        norms = (centres.astype(np.float64) ** 2).sum(axis=1)
-        self.half_norms = (norms / 2).astype(np.float32)
+        self.half_norms = ((centres.astype(np.float64) ** 2).sum(axis=1) / 2).astype(
+            np.float32
+        )
         self.centres = view.back(centres, n_features)
         self.n_iter_ = n_iter
 
@@ -449,8 +453,12 @@ def fit_one(
             if sparse.issparse(seen):
                 raise no_sparse(prototype, seen, error) from error
             raise
-    kept = model if hasattr(model, "predict") else clone(model)
-    return kept, view, labels, _n_iter(model)
+    return (
+        model if hasattr(model, "predict") else clone(model),
+        view,
+        labels,
+        _n_iter(model),
+    )
 
 
 def _labels(model, seen, rows: np.ndarray | None, X, view: View) -> np.ndarray:

@@ -191,8 +191,9 @@ def _make_room(fitted: Fitted, known: Survey) -> Fitted:
 
 def _largest(fitted: Fitted, known: Survey) -> float:
     """Return the largest feature, centred and scaled."""
-    ends = np.array([known.low, known.high])
-    return float(np.abs(ends - fitted.mean).max() / fitted.unit)
+    return float(
+        np.abs(np.array([known.low, known.high]) - fitted.mean).max() / fitted.unit
+    )
 
 
 def improve(
@@ -238,8 +239,11 @@ def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
 
 def _join(one: Survey, other: Survey) -> Survey:
     check_widths(one.lengths, len(one.low), other.lengths, len(other.low))
-    low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
-    return Survey(one.lengths | other.lengths, low, high)
+    return Survey(
+        one.lengths | other.lengths,
+        np.minimum(one.low, other.low),
+        np.maximum(one.high, other.high),
+    )
 
 
 def _table(columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -253,8 +257,11 @@ def check_numbers(columns: Sequence[np.ndarray]) -> None:
     """Raise unless the columns of a block hold finite numbers."""
     for m, column in enumerate(columns):
         if column.dtype.kind not in "biuf" or not np.isfinite(column).all():
-            is_number = column.dtype.kind in "biuf"
-            where = int(np.argmin(np.isfinite(column))) if is_number else 0
+            where = (
+                int(np.argmin(np.isfinite(column)))
+                if column.dtype.kind in "biuf"
+                else 0
+            )
             msg = (
                 f"X[{where}, {m}] = {column[where]!r} in this block; features are "
                 "finite numbers."

@@ -43,8 +43,9 @@ def standardized(X: Any) -> Any:
 
     mean = add_up(_sums).means()
     variance = add_up(partial(_squares, mean=mean)).means()
-    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    scaled = partial(_scaled, mean=mean, scale=scale)
+    scaled = partial(
+        _scaled, mean=mean, scale=np.sqrt(np.where(variance > 0, variance, 1.0))
+    )
     return X.map(scaled) if is_stream(X) else np.column_stack(scaled(list(X.T)))
 
 
@@ -88,9 +89,9 @@ def _join(one: _Sums, other: _Sums) -> _Sums:
 
 def _scaled(columns, *, mean: np.ndarray, scale: np.ndarray) -> list[np.ndarray]:
     """Return the columns of a block, scaled; as float32 where they are."""
-    own = zip(columns, mean, scale, strict=True)
-    scaled = [(column.dtype, _minus(column, m) / s) for column, m, s in own]
     return [
-        column.astype(np.float32 if dtype == np.float32 else np.float64, copy=False)
-        for dtype, column in scaled
+        (_minus(column, m) / s).astype(
+            np.float32 if column.dtype == np.float32 else np.float64, copy=False
+        )
+        for column, m, s in zip(columns, mean, scale, strict=True)
     ]

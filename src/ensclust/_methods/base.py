@@ -30,7 +30,11 @@ from ensclust._stream.counting import in_memory
 from ensclust._support.documentation import MethodInfo
 from ensclust._support.features import validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
-from ensclust._support.validation import check_n_clusters, check_weights
+from ensclust._support.validation import (
+    check_choice,
+    check_n_clusters,
+    check_weights,
+)
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Tree
 from ensclust._trees.linkage import LINKAGES, link
@@ -231,7 +235,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         ``X``, the features, gives the map of the objects its axes; without it they come
         from the base clusterings. ``truth``, ``ids``, ``names``, ``selection`` and
         ``title`` are as in :func:`ensclust.write_report`, and so are time and memory.
-        After a fit to a stream, a random sample of 20,000 objects is shown.
+        After a fit to a stream, a random sample of 20,000 objects is shown; what is
+        given of all objects is looked up for these.
         """
         from ensclust._view.report.page import report_model  # noqa: PLC0415  drawing
 
@@ -243,9 +248,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         check_is_fitted(self, "labels_")
         ensemble, labels = self.ensemble_, self.labels_
         n_objects, dendrogram = ensemble.n_objects, getattr(self, "dendrogram_", None)
+        objects = None
         if not ensemble.in_memory:
             rng = np.random.default_rng(0)
-            objects = rng.choice(n_objects, min(n_objects, _SHOWN), replace=False)
+            n_shown = min(n_objects, _SHOWN)
+            objects = np.sort(rng.choice(n_objects, n_shown, replace=False))
             ensemble = ensemble.take(objects)
             labels = self.assignment_.label(ensemble, n_jobs=self.n_jobs)
             dendrogram = None  # its leaves are rows, not objects
@@ -264,6 +271,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             meta_labels=getattr(self, "meta_labels_", None),
             selection=getattr(self, "selection_", None),
             n_objects=n_objects,
+            objects=None if ensemble.n_objects == n_objects else objects,
         )
 
     def _method_name(self) -> str:
@@ -320,6 +328,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
         if isinstance(weights, str):
+            check_choice(weights, "weights", ("agreement",))
             return agreement_weights(counts)
         return None if weights is None else check_weights(weights, counts.n_clusterings)
 
@@ -397,7 +406,7 @@ class MetaClustering(Weighted, BaseConsensus):
     """
 
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
-        similarity = self._similarity(counts, weights)
+        similarity = check_similarity(self._similarity(counts, weights), counts)
         partitions = self._partitioner(similarity, counts, weights, seed)
         return MetaClusters(
             partitions,
@@ -496,6 +505,19 @@ class OneHotMethod(BaseConsensus):
     def _divergence(self, weights: np.ndarray | None) -> Divergence:
         hook = "_divergence(weights)"
         raise missing_hook(self, hook, "a divergence: weights, tables, constant")
+
+
+def check_similarity(similarity: Any, counts: Counts) -> np.ndarray:
+    """Return a matrix with a row and a column per base cluster, or raise."""
+    similarity = np.asarray(similarity)
+    if similarity.shape != (counts.n_base_clusters,) * 2:
+        msg = (
+            f"similarity has shape {similarity.shape}; these label rows have "
+            f"{counts.n_base_clusters} base clusters. Give one row and column per base "
+            "cluster."
+        )
+        raise ValueError(msg)
+    return similarity
 
 
 def missing_hook(method: BaseConsensus, hook: str, what: str) -> NotImplementedError:

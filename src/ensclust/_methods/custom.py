@@ -9,11 +9,10 @@ from sklearn.utils._param_validation import StrOptions
 from ensclust import similarity
 from ensclust._cuts.partition import RowCut, TransferCut
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import MetaClustering
+from ensclust._methods.base import MetaClustering, check_similarity
 from ensclust._methods.mcla import metis_partitioner
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust._support.validation import check_square
 from ensclust._trees.coassociation import CoAssociation
 from ensclust._trees.dendrogram import Tree
 from ensclust._trees.known_rows import sum_table
@@ -98,7 +97,7 @@ class CustomConsensus(MetaClustering):
     def _solve(self, counts, *, weights, seed):
         if self.solver in ("ncut", "metis"):
             return super()._solve(counts, weights=weights, seed=seed)
-        S = self._similarity(counts, weights)
+        S = check_similarity(self._similarity(counts, weights), counts)
         fitted = {"cluster_similarity_": S}
         if self.solver == "transfer-cut":
             edges = sum_table(counts.fragments().labels, counts.offsets, S)
@@ -110,15 +109,7 @@ class CustomConsensus(MetaClustering):
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         own = self.similarity
         given = SIMILARITIES[own] if isinstance(own, str) else own
-        S = check_square(given(counts) if callable(given) else given, "similarity")
-        if len(S) != counts.n_base_clusters:
-            msg = (
-                f"similarity has shape {S.shape}; these label rows have "
-                f"{counts.n_base_clusters} base clusters. Give one row and column per "
-                "base cluster."
-            )
-            raise ValueError(msg)
-        return S
+        return given(counts) if callable(given) else given
 
     def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
         if self.solver == "metis":

@@ -205,8 +205,9 @@ class Certainty:
         lines = [self._title()]
         known = self.item_consensus[np.isfinite(self.item_consensus)]
         if len(known):
-            found = f"mean {known.mean():.2f}, least {known.min():.2f}"
-            lines.append(f"  item consensus     {found}")
+            lines.append(
+                f"  item consensus     mean {known.mean():.2f}, least {known.min():.2f}"
+            )
         lines.append(f"  cluster consensus  {self._shown_clusters()}")
         if shown := self._shown_agreement():
             lines.append(f"  agreement (NMI)    {shown}")
@@ -244,9 +245,11 @@ class Certainty:
         nmi = self.agreement.nmi
         if not np.isfinite(nmi).any():
             return ""
-        mean, worst = np.nanmean(nmi), int(np.nanargmin(nmi))
-        name = self.names[worst]
-        return f"mean {mean:.2f}, least {nmi[worst]:.2f}: clustering {name}"
+        worst = int(np.nanargmin(nmi))
+        return (
+            f"mean {np.nanmean(nmi):.2f}, least {nmi[worst]:.2f}: "
+            f"clustering {self.names[worst]}"
+        )
 
     def _shown_clusters(self) -> str:
         """Return the least sure clusters with their sizes, at most eight."""

@@ -185,8 +185,9 @@ def consensus_pairs(
         R^2 M / 2 for R distinct coarsened rows, usually far fewer than fragments.
     """
     rows, place = np.unique(coarsened(ensemble, labels), axis=0, return_inverse=True)
-    weight = ensemble.fragments().counts
-    counts = np.bincount(place.reshape(-1), weight).astype(np.int64)
+    counts = np.bincount(place.reshape(-1), ensemble.fragments().counts).astype(
+        np.int64
+    )
     size = ensemble.n_clusterings + 1
     starts = range(0, len(rows), _ROWS)
     tables = np.zeros((len(starts), size, size), np.int64)
@@ -249,6 +250,6 @@ def eigengaps(
     """
     graph = partition.NormalisedCut(similarity.jaccard(ensemble, n_jobs=n_jobs))
     n = len(graph)
-    spectrum = graph.embedding(min(n, max(ks) + 1))[0]
-    spectrum = np.append(spectrum, 0.0)  # what comes after the last node
+    # A 0 is what comes after the last node.
+    spectrum = np.append(graph.embedding(min(n, max(ks) + 1))[0], 0.0)
     return np.array([spectrum[k - 1] - spectrum[k] if k <= n else np.nan for k in ks])

@@ -62,8 +62,10 @@ class KSelection:
             columns[name] = values
             if name == "cdf_area":
                 columns["delta_area"] = _relative_growth(values)
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
 
     def to_pandas(self):
         """Return the table as a pandas DataFrame, indexed by k."""
@@ -141,5 +143,6 @@ def _rule(name: str) -> str:
 def _relative_growth(area: Sequence[float]) -> list[float]:
     values = np.array(area)
     before = np.append(1.0, values[:-1])
-    growth = np.append(values[:1], np.diff(values))
-    return (growth / np.where(before > 0, before, np.nan)).tolist()
+    return (
+        np.append(values[:1], np.diff(values)) / np.where(before > 0, before, np.nan)
+    ).tolist()

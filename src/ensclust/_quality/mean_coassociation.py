@@ -148,6 +148,7 @@ def _with_others(
     base_cluster = histograms.ensemble.offsets[m] + rows[i, m]
     together = np.zeros(rows.shape, np.int64)
     together[i, m] = histograms.counts[cluster[i], base_cluster] - 1
-    pairs = (histograms.present.T[cluster] - 1) * is_present
-    means = ratio(together @ weights, pairs @ weights)
+    means = ratio(
+        together @ weights, ((histograms.present.T[cluster] - 1) * is_present) @ weights
+    )
     return np.where(histograms.sizes[cluster] > 1, means, np.nan)

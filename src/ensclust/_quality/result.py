@@ -40,6 +40,8 @@ class Result:
         How the number of clusters was chosen.
     n_objects : int
         Objects in all; more than are shown where these are a sample of a stream.
+    objects : ndarray or None
+        The numbers of the objects that are shown; None is all of them.
     """
 
     method: str
@@ -55,3 +57,4 @@ class Result:
     meta_labels: np.ndarray | None
     selection: KSelection | None
     n_objects: int
+    objects: np.ndarray | None = None

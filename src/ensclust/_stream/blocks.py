@@ -207,11 +207,14 @@ class Blocks:
         """Return integer labels as a lazy Dask array, chunks of unknown size if so."""
         array = import_optional("dask.array", "the dask engine", "dask")
         delayed = import_optional("dask", "the dask engine", "dask").delayed
-        parts = [(delayed(_stack)(block.load), block.n_rows) for block in self]
         return array.concatenate(
             [
-                array.from_delayed(part, (nan if n is None else n, n_columns), int)
-                for part, n in parts
+                array.from_delayed(
+                    delayed(_stack)(block.load),
+                    (nan if block.n_rows is None else block.n_rows, n_columns),
+                    int,
+                )
+                for block in self
             ],
             allow_unknown_chunksizes=True,
         )
@@ -269,8 +272,7 @@ class Blocks:
                 "columns, at least one of each."
             )
             raise ValueError(msg)
-        file = sources.whole_file(array)
-        if file is not None:
+        if (file := sources.whole_file(array)) is not None:
             return self._open(file, rows, None, None, "")  # quicker to send
         mapped = getattr(array, "filename", None)
         self.path = Path(mapped) if mapped else None

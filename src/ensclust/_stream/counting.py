@@ -22,7 +22,7 @@ from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
 from ensclust._support.encoding import NOWHERE
-from ensclust._support.validation import gibibytes, mixed_labels
+from ensclust._support.validation import explaining, gibibytes, mixed_labels
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ class Encoding:
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
         if self.holds_cells:
-            numbers = self.are_numbers or (False,) * len(chosen)
-            chosen = list(map(_cells, chosen, numbers))
+            chosen = list(
+                map(_cells, chosen, self.are_numbers or (False,) * len(chosen))
+            )
         if not self.categories:
             return Ensemble.from_clusterings(chosen, noise=self.noise)
         return without_objects(self.categories).recode_columns(chosen)
@@ -131,11 +132,8 @@ def count_block(
 def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
     """Return the counts of both; label values that only one has are made room for."""
     check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
-    try:
+    with explaining(f"block {min(other.lengths) + 1}", TypeError, raised=TypeError):
         values = tuple(map(_union, count(), one.values, other.values))
-    except TypeError as error:
-        msg = f"block {min(other.lengths) + 1}: {error}"
-        raise TypeError(msg) from error
     if sum(map(len, values)) == len(one.overlap) == len(other.overlap):
         overlap = one.overlap + other.overlap
     else:
@@ -144,8 +142,9 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
         for part in (one, other):
             at = _globally(map(np.searchsorted, values, part.values), offsets)
             overlap[np.ix_(at, at)] += part.overlap
-    lengths = one.lengths | other.lengths
-    return BlockCounts(lengths, one.n_absent + other.n_absent, values, overlap)
+    return BlockCounts(
+        one.lengths | other.lengths, one.n_absent + other.n_absent, values, overlap
+    )
 
 
 def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
@@ -171,7 +170,7 @@ def _globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
     return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
 
 
-def settle_numbers(
+def fix_encoding(
     counts: BlockCounts, encoding: Encoding
 ) -> tuple[BlockCounts, Encoding]:
     """Decide which columns of texts hold numbers, and know the encoding of all rows."""
@@ -332,8 +331,9 @@ class Tally:
     @cached_property
     def _fragments(self) -> Fragments:
         rows = self._distinct_rows()
-        labels = Ensemble.from_codes(rows.columns, self.categories).labels
-        labels = np.ascontiguousarray(labels)
+        labels = np.ascontiguousarray(
+            Ensemble.from_codes(rows.columns, self.categories).labels
+        )
         return Fragments(labels, np.arange(len(labels)), rows.counts)
 
     def fragment_codes(self) -> np.ndarray:
@@ -349,8 +349,12 @@ class Tally:
 
     def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
         """Return ``work(rows, first)`` of all blocks, combined: one more pass."""
-        shared = {"encoding": self.encoding, "starts": self.starts, "work": work}
-        return fold(self._stream(), partial(_on_rows, **shared), add, until=until)
+        return fold(
+            self._stream(),
+            partial(_on_rows, encoding=self.encoding, starts=self.starts, work=work),
+            add,
+            until=until,
+        )
 
     def take(self, objects: np.ndarray) -> Ensemble:
         """Return the label rows of some objects, in order, in one more pass."""
@@ -366,11 +370,16 @@ class Tally:
         self, assignments: list[Assignment], ks: list[int], names: list[str] | None
     ) -> LabelStream:
         """Return the labels of the stream, made block by block when asked for."""
-        works = [
-            partial(_label, encoding=self.encoding, assignment=assignment)
-            for assignment in assignments
-        ]
-        return LabelStream(self._stream(), works, ks, self.starts, names=names)
+        return LabelStream(
+            self._stream(),
+            [
+                partial(_label, encoding=self.encoding, assignment=assignment)
+                for assignment in assignments
+            ],
+            ks,
+            self.starts,
+            names=names,
+        )
 
     def _distinct_rows(self) -> Rows:
         if self._rows is None:
@@ -387,8 +396,10 @@ class Tally:
         stage = f"rows-{self.encoding.noise}-{self.encoding.used}"
         rows = _load(self._checkpoint, stage, lambda arrays: Rows(**arrays))
         if rows is None:
-            settings = {"categories": self.categories, "budget": self._budget}
-            rows = self.fold(distinct, partial(merge, **settings))
+            rows = self.fold(
+                distinct,
+                partial(merge, categories=self.categories, budget=self._budget),
+            )
             _affordable(rows, self._budget)
             if self._checkpoint:
                 self._checkpoint.save(stage, vars(rows))
@@ -435,7 +446,7 @@ def tally(
         if checkpoint:
             checkpoint.save(stage, _arrays_of(found))
     if not is_known:
-        found, encoding = settle_numbers(found, encoding)
+        found, encoding = fix_encoding(found, encoding)
     return Tally(blocks, found, encoding, checkpoint=checkpoint, budget=budget)
 
 
@@ -448,8 +459,12 @@ def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
             "function."
         )
         raise ValueError(msg)
-    other = "another input, or of this one before it changed"
-    return Checkpoint(Checkpoint.make_folder(folder), blocks.identity, "counts", other)
+    return Checkpoint(
+        Checkpoint.make_folder(folder),
+        blocks.identity,
+        "counts",
+        "another input, or of this one before it changed",
+    )
 
 
 def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
@@ -474,13 +489,11 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
 
 
 def _arrays_of(found: BlockCounts) -> dict[str, Any]:
-    lengths = np.array(list(found.lengths.items()), np.int64).reshape(-1, 2)
-    values = {f"values{m}": column for m, column in enumerate(found.values)}
     return {
-        "lengths": lengths,
+        "lengths": np.array(list(found.lengths.items()), np.int64).reshape(-1, 2),
         "absent": np.array(found.n_absent),
         "overlap": found.overlap,
-        **values,
+        **{f"values{m}": column for m, column in enumerate(found.values)},
     }
 
 

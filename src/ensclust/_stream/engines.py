@@ -61,8 +61,10 @@ class Dask:
             leaves = [run(shared, share, parts[a:b]) for a, b in spans]
         level, join = leaves, self.delayed(_combine)
         while len(level) > 1:
-            groups = range(0, len(level), _FAN_IN)
-            level = [join(share, level[i : i + _FAN_IN]) for i in groups]
+            level = [
+                join(share, level[i : i + _FAN_IN])
+                for i in range(0, len(level), _FAN_IN)
+            ]
         return self._compute(level[0], leaves)
 
     def tasks(self, blocks: Iterable[tuple[int, Block]], work: Callable) -> list:
@@ -96,8 +98,8 @@ def fold(
     """
     engine = Local() if blocks.engine == "blocks" else Dask()
     if until is None:
-        return engine.fold(numbered(blocks), work, combine)
-    total, left, size = None, numbered(blocks), engine.wave
+        return engine.fold(with_numbers(blocks), work, combine)
+    total, left, size = None, with_numbers(blocks), engine.wave
     while wave := list(islice(left, size)):
         total = _either(combine, total, engine.fold(wave, work, combine))
         if total is not None and until(total):
@@ -106,7 +108,7 @@ def fold(
     return total
 
 
-def numbered(blocks: Blocks) -> Iterator[tuple[int, Block]]:
+def with_numbers(blocks: Blocks) -> Iterator[tuple[int, Block]]:
     """Yield the blocks with their numbers, telling how far they are."""
     known = blocks.n_blocks if blocks.engine == "blocks" else None
     for number, block in enumerate(blocks):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ensclust._files.archives import HEADER
 from ensclust._stream.blocks import Blocks
-from ensclust._stream.engines import Dask, call, fold, numbered
+from ensclust._stream.engines import Dask, call, fold, with_numbers
 from ensclust._support.validation import check_path, import_optional
 from ensclust._support.whole_files import (
     beside,
@@ -84,9 +84,10 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[np.ndarray]:
         self._blocks.check_unchanged()
-        for number, block in numbered(self._blocks):
-            lazy = hasattr(block.load, "compute")
-            value = block.load.compute() if lazy else block.load
+        for number, block in with_numbers(self._blocks):
+            value = (
+                block.load.compute() if hasattr(block.load, "compute") else block.load
+            )
             labels = call(self._work, value, number, block.name)
             if labels is not None:
                 yield labels
@@ -115,8 +116,11 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
 
     def sizes(self) -> list[np.ndarray]:
         """Return the objects of every cluster, for each number of clusters."""
-        work = partial(_sizes, work=self._work, n_clusters=self.n_clusters)
-        return fold(self._blocks, work, _add_sizes)
+        return fold(
+            self._blocks,
+            partial(_sizes, work=self._work, n_clusters=self.n_clusters),
+            _add_sizes,
+        )
 
     def write(self, path: str | os.PathLike) -> list[np.ndarray]:
         """Write the labels to a file in one pass, whole or not at all.

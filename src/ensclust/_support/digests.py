@@ -17,6 +17,7 @@ def digest(*parts: np.ndarray | bytes) -> str:
     """
     found = hashlib.sha256()
     for part in parts:
-        content = part if isinstance(part, bytes) else np.ascontiguousarray(part).data
-        found.update(content)
+        found.update(
+            part if isinstance(part, bytes) else np.ascontiguousarray(part).data
+        )
     return found.hexdigest()

@@ -68,6 +68,8 @@ SHARED_WORDING = {
     "weights_": """weights_ : ndarray of shape (M,) or None
         The weights that were used. What is said of base clusters and objects leaves
         out the clusterings of weight 0.""",
+    "assignment_": """assignment_ : Assignment
+        What gives label rows their labels: those of fit, and of predict.""",
     "n_clusters_": """n_clusters_ : int
         Number of consensus clusters found.""",
     "n_features_in_": """n_features_in_ : int
@@ -79,6 +81,7 @@ SHARED_WORDING = {
 SHARED_ATTRIBUTES = {
     "labels_": "n_clusters",
     "ensemble_": "n_clusters",
+    "assignment_": "n_clusters",
     "weights_": "weights",
     "n_clusters_": "n_clusters",
     "n_features_in_": "n_clusters",

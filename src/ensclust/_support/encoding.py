@@ -221,8 +221,7 @@ def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndar
     for position in kept:
         value = given[position]
         if not _is_label(value):
-            row = int(np.argmax(first_seen == position))
-            raise bad_label(row, index, value)
+            raise bad_label(int(np.argmax(first_seen == position)), index, value)
         if isinstance(value, str) != is_text:
             raise mixed_labels(index, given[kept[0]], value)
     kept.sort(key=lambda position: given[position])

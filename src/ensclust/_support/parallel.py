@@ -52,6 +52,22 @@ def blocks(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
     return list(pairwise([n_items * b // n_blocks for b in range(n_blocks + 1)]))
 
 
+def strips(n_items: int, height: int) -> list[tuple[int, int]]:
+    """Split ``range(n_items)`` into ranges of ``height``; the last may be shorter."""
+    return [(a, min(a + height, n_items)) for a in range(0, n_items, height)]
+
+
+def run_spans(
+    work: Callable,
+    spans: Iterable[tuple[int, int]],
+    shared: tuple,
+    *,
+    n_jobs: int | None = None,
+) -> list:
+    """Call ``work(*shared, first, last)`` for each span, as :func:`run` does."""
+    return run(work, [(*shared, *span) for span in spans], n_jobs=n_jobs)
+
+
 def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) -> list:
     """Call ``work(*task)`` for each task, in threads; return the results in order.
 

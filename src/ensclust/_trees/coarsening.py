@@ -149,8 +149,14 @@ class Coarsening:
         n, n_orders = len(regions), min(len(self.n_labels), _ORDERS)
         near = np.full((n, _NEIGHBOURS), -1, np.int32)
         best = np.full((n, _NEIGHBOURS), -1, np.float32)
-        entries = (regions.edge, regions.cluster, regions.shares().astype(np.float32))
-        shared = (*entries, self.start, *self.rule, self.all_pairs)
+        shared = (
+            regions.edge,
+            regions.cluster,
+            regions.shares().astype(np.float32),
+            self.start,
+            *self.rule,
+            self.all_pairs,
+        )
         windows = parallel.blocks(n, -(-n // WINDOW))
         begin = np.array([a for a, _ in windows] + [n])
         spans = parallel.blocks(len(windows), 4 * parallel.thread_count(self.n_jobs))
@@ -158,8 +164,12 @@ class Coarsening:
             order = self._order(n_searches * n_orders + i)
             for a, b in windows:
                 order[a:b].sort()
-            tasks = [(*shared, order, begin, near, best, a, b) for a, b in spans]
-            parallel.run(_kernels.regions.neighbours, tasks, n_jobs=self.n_jobs)
+            parallel.run_spans(
+                _kernels.regions.neighbours,
+                spans,
+                (*shared, order, begin, near, best),
+                n_jobs=self.n_jobs,
+            )
         return near, best[:, -1] * (1 - _ROUNDING)
 
     def _order(self, turn: int) -> np.ndarray:
@@ -193,8 +203,9 @@ class Coarsening:
         _kernels.merging.pack(
             kept, *entries, self.clustering, self.start, edge, *packed, codes
         )
-        size, leaf = old.size[kept], old.leaf[kept]
-        self.regions = Regions(leaf, edge, packed[0], packed[1], size, codes)
+        self.regions = Regions(
+            old.leaf[kept], edge, packed[0], packed[1], old.size[kept], codes
+        )
         return old.leaf[merged], similarity
 
     def fixed_point(self) -> tuple[np.ndarray, float]:
@@ -206,14 +217,19 @@ class Coarsening:
         regions, n = self.regions, len(self.regions)
         terms = 1 if self.all_pairs else len(self.n_labels)
         scale = _LARGEST / (terms * float(self.contributions.max(initial=0)) or 1.0)
-        shared = (regions.edge, regions.cluster, regions.shares(), self.start)
-        rule = (self.contributions * scale, self.all_pairs)
         square = np.empty((n, n), np.uint32)
-        spans = [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
-        tasks = [(*shared, *rule, square, a, b) for a, b in spans]
-        parallel.run(_kernels.regions.gather, tasks, n_jobs=self.n_jobs)
-        parallel.run(
-            _kernels.lifting.mirror, [(square, a, b) for a, b in reversed(spans)],
-            n_jobs=self.n_jobs,
-        )  # fmt: skip
+        shared = (
+            regions.edge,
+            regions.cluster,
+            regions.shares(),
+            self.start,
+            self.contributions * scale,
+            self.all_pairs,
+            square,
+        )
+        spans = parallel.strips(n, _ROWS)
+        parallel.run_spans(_kernels.regions.gather, spans, shared, n_jobs=self.n_jobs)
+        parallel.run_spans(
+            _kernels.lifting.mirror, spans[::-1], (square,), n_jobs=self.n_jobs
+        )
         return square, 1 / scale

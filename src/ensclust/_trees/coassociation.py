@@ -91,8 +91,9 @@ class CoAssociation:
         if weights is not None:
             self._weigh(check_weights(weights, ensemble.n_clusterings))
         self._leaves: Fragments | None = None
-        terms = (self.similarity, self.weights, self.pairs, self.decay)
-        self.affinity = Affinity(ensemble.offsets, *terms)
+        self.affinity = Affinity(
+            ensemble.offsets, self.similarity, self.weights, self.pairs, self.decay
+        )
 
     def _weigh(self, weights: np.ndarray) -> None:
         """Scale the similarities within each clustering; no others are used."""
@@ -152,15 +153,19 @@ class CoAssociation:
             raise ValueError(msg)
         # Leaves in order of fragment, then of object; other objects share place -1.
         place = np.where(alone, np.arange(len(alone)), -1)
-        pairs = np.stack([fragments.inverse, place], axis=1)
         _, first, inverse, counts = np.unique(
-            pairs, axis=0, return_index=True, return_inverse=True, return_counts=True
+            np.stack([fragments.inverse, place], axis=1),
+            axis=0,
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
         )
-        labels = fragments.labels[fragments.inverse[first]]
         other = CoAssociation(
             self.ensemble, self.similarity, pairs=self.pairs, decay=self.decay
         )
-        other._leaves = Fragments(labels, inverse.reshape(-1), counts)
+        other._leaves = Fragments(
+            fragments.labels[fragments.inverse[first]], inverse.reshape(-1), counts
+        )
         return other
 
     def row(self, i: int) -> np.ndarray:
@@ -220,8 +225,12 @@ class CoAssociation:
         put the two together. For the identity similarity. The caller answers for
         memory and overflow.
         """
-        identity: np.ndarray = np.eye(self.ensemble.n_base_clusters, dtype=dtype)
-        return self._between(regions, identity, _kernels.square.PAIR_SUMS, n_jobs)
+        return self._between(
+            regions,
+            np.eye(self.ensemble.n_base_clusters, dtype=dtype),
+            _kernels.square.PAIR_SUMS,
+            n_jobs,
+        )
 
     def fixed_point(
         self,
@@ -294,8 +303,9 @@ class CoAssociation:
         if self.pairs == "same":
             return np.ones(len(codes))
         total = np.empty(len(codes))
-        start, S = self.ensemble.offsets, self._similarity()
-        _kernels.bipartite.quadratic(codes, start, S, total, 0, len(codes))
+        _kernels.bipartite.quadratic(
+            codes, self.ensemble.offsets, self._similarity(), total, 0, len(codes)
+        )
         n_present = (codes < self.ensemble.cluster_counts).sum(axis=1)
         return np.minimum(1, total * self.decay / np.maximum(n_present, 1) ** 2)
 
@@ -310,9 +320,12 @@ class CoAssociation:
             return self
         is_near = np.ones(len(counts), dtype=bool)
         shared = (self.codes, self.ensemble.offsets, self._similarity(), rows, is_near)
-        spans = parallel.blocks(len(rows), parallel.thread_count(n_jobs))
-        tasks = [(*shared, *span) for span in spans]
-        parallel.run(_kernels.bipartite.is_nearest_to_itself, tasks, n_jobs=n_jobs)
+        parallel.run_spans(
+            _kernels.bipartite.is_nearest_to_itself,
+            parallel.blocks(len(rows), parallel.thread_count(n_jobs)),
+            shared,
+            n_jobs=n_jobs,
+        )
         return self if is_near.all() else self.expand(~is_near)
 
     def _weight_of_both(self) -> np.ndarray | None:
@@ -333,16 +346,16 @@ class CoAssociation:
         """Return the (L, L) similarities of leaves times a factor."""
         codes = self.codes
         square = np.empty((len(codes), len(codes)), dtype)
-        self._lift(codes, S, square, _spans(len(codes)), factor=factor, n_jobs=n_jobs)
+        spans = parallel.strips(len(codes), _ROWS)
+        self._lift(codes, S, square, spans, factor=factor, n_jobs=n_jobs)
         return _mirrored(square, n_jobs)
 
     def _lift(self, codes, S, out, spans, *, factor=1.0, n_jobs=1) -> None:
         all_pairs = self.pairs == "all"
         present = (codes < self.ensemble.cluster_counts).sum(axis=1)
         factor *= self.decay if all_pairs else 1.0
-        shared = (codes, self.ensemble.offsets, S, all_pairs, present)
-        tasks = [(*shared, factor, out, a, b) for a, b in spans]
-        parallel.run(_kernels.lifting.lift, tasks, n_jobs=n_jobs)
+        shared = (codes, self.ensemble.offsets, S, all_pairs, present, factor, out)
+        parallel.run_spans(_kernels.lifting.lift, spans, shared, n_jobs=n_jobs)
 
     def _between(self, regions, entries, kind, n_jobs) -> np.ndarray:
         """Return the (R, R) similarities of regions in the type of ``entries``."""
@@ -356,10 +369,12 @@ class CoAssociation:
         share = weight[edge[:-1]] / np.add.reduceat(weight, edge[:-1])
         square = np.empty((n, n), entries.dtype)
         shared = (codes, self.ensemble.offsets, entries, self.pairs == "all")
-        tasks = [
-            (*shared, weight, edge, share, kind, square, a, b) for a, b in _spans(n)
-        ]
-        parallel.run(_kernels.pairing.gather, tasks, n_jobs=n_jobs)
+        parallel.run_spans(
+            _kernels.pairing.gather,
+            parallel.strips(n, _ROWS),
+            (*shared, weight, edge, share, kind, square),
+            n_jobs=n_jobs,
+        )
         return _mirrored(square, n_jobs)
 
     def __repr__(self) -> str:
@@ -367,12 +382,8 @@ class CoAssociation:
         return f"CoAssociation(shape={self.shape}, similarity={kind})"
 
 
-def _spans(n: int) -> list[tuple[int, int]]:
-    return [(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
-
-
 def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Copy the upper triangle to the lower, in place."""
-    tasks = [(square, a, b) for a, b in reversed(_spans(len(square)))]
-    parallel.run(_kernels.lifting.mirror, tasks, n_jobs=n_jobs)
+    spans = reversed(parallel.strips(len(square), _ROWS))
+    parallel.run_spans(_kernels.lifting.mirror, spans, (square,), n_jobs=n_jobs)
     return square

@@ -83,8 +83,7 @@ class Dendrogram:
             Cluster of each object, numbered by first appearance. Time N + L.
         """
         k = min(check_n_clusters(n_clusters, self.n_objects), self.n_leaves)
-        leaf_labels = np.unique(self._roots(k), return_inverse=True)[1]
-        labels = leaf_labels[self.leaf_of_object]
+        labels = np.unique(self._roots(k), return_inverse=True)[1][self.leaf_of_object]
         rank = ranks(first_places(labels, k))[0].astype(labels.dtype)
         return look_up(rank, labels, labels)
 
@@ -174,12 +173,11 @@ class Dendrogram:
         number = np.empty(2 * n - 1, np.int64)
         number[groups] = np.arange(n_groups)
         number[n + n_kept :] = np.arange(n_groups, 2 * n_groups - 1)
-        height_of = np.concatenate([self.leaf_heights, self.heights])
         return Dendrogram(
             number[root[self.leaf_of_object]],
             number[self.merges[n_kept:]],
             self.heights[n_kept:],
-            height_of[groups],
+            np.concatenate([self.leaf_heights, self.heights])[groups],
         )
 
     def leaf_order(self) -> np.ndarray:
@@ -228,14 +226,14 @@ class Dendrogram:
     def _repr_html_(self) -> str:
         # k clusters appear at one height and two of them merge at the next.
         heights = np.append(self.leaf_heights.min(), self.heights)
-        rows = []
-        for k in range(2, min(self.n_leaves, notebook.SHOWN) + 1):
-            low, high = float(heights[-k]), float(heights[1 - k])
-            rows.append((k, low, high, high - low))
+        lives = [
+            (k, float(heights[-k]), float(heights[1 - k]))
+            for k in range(2, min(self.n_leaves, notebook.SHOWN) + 1)
+        ]
         return notebook.table(
             f"Dendrogram: {self.n_objects:,} objects, {self.n_leaves:,} leaves",
             ("clusters", "appear at", "merge at", "lifetime"),
-            rows,
+            [(k, low, high, high - low) for k, low, high in lives],
             f"longest lifetime: {self.lifetime():,} clusters",
         )
 

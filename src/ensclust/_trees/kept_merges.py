@@ -46,9 +46,8 @@ class KeptMerges:
             self.save(state, at_once=True)  # rather now than after hours
             self.path.unlink()
             return False
-        for name, array in state.items():
-            if name not in found or found[name].shape != array.shape:
-                raise self._kept.damaged(_STAGE)
+        if any(n not in found or found[n].shape != state[n].shape for n in state):
+            raise self._kept.damaged(_STAGE)
         for name, array in state.items():
             array[...] = found[name]
         return True

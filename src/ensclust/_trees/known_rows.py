@@ -79,8 +79,9 @@ class Affinity:
         scores = np.empty((len(fragments.counts), len(histogram)))
         for block in row_blocks(*scores.shape):
             some = fragments.labels[block]
-            sums = sum_table(some, self.offsets, table)
-            scores[block] = ratio(sums, (some >= 0) @ present)
+            scores[block] = ratio(
+                sum_table(some, self.offsets, table), (some >= 0) @ present
+            )
         total = scores.sum(axis=1, keepdims=True)
         np.divide(scores, total, out=scores, where=total > 0)
         return scores[fragments.inverse]
@@ -139,8 +140,9 @@ class KnownRows:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows and of what compares them."""
-        own = self.rows.nbytes + self.counts.nbytes + self.labels.nbytes
-        return own + self.affinity.nbytes
+        return sum(
+            part.nbytes for part in (self.rows, self.counts, self.labels, self.affinity)
+        )
 
     def renumbered(self, rank: np.ndarray) -> KnownRows:
         """Return the same with other numbers of clusters."""
@@ -149,8 +151,9 @@ class KnownRows:
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of each row, (n,) int32."""
         fragments, new = rows.fragments(), rows.fragment_codes()
-        widths = np.diff(self.affinity.offsets)
-        codes = np.where(self.rows < 0, widths, self.rows).astype(new.dtype)
+        codes = np.where(
+            self.rows < 0, np.diff(self.affinity.offsets), self.rows
+        ).astype(new.dtype)
         place = np.empty(len(new), np.int64)
         _kernels.nearest.find_rows(codes, new, place)
         found = self.labels[place].astype(np.int32)
@@ -172,9 +175,12 @@ class KnownRows:
             new,
         )
         winner = np.empty(len(new), np.int32)
-        spans = parallel.blocks(len(new), 4 * parallel.thread_count(n_jobs))
-        tasks = [(*shared, winner, *span) for span in spans]
-        parallel.run(_kernels.nearest.nearest_label, tasks, n_jobs=n_jobs)
+        parallel.run_spans(
+            _kernels.nearest.nearest_label,
+            parallel.blocks(len(new), 4 * parallel.thread_count(n_jobs)),
+            (*shared, winner),
+            n_jobs=n_jobs,
+        )
         return winner
 
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:

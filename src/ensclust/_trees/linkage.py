@@ -143,7 +143,6 @@ def _link_regions(
             "out max_regions."
         )
         raise ValueError(msg)
-    n_leaves = len(coassociation.leaves.counts)
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
     route: Square | LabelSpace
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
@@ -151,7 +150,9 @@ def _link_regions(
         route = Square(coassociation, linkage, np.uint32, n_jobs, coarse)
     else:
         route = LabelSpace(coassociation, n_jobs)
-    merged, similarity = _agglomerate(route, n_leaves, coarse=coarse)
+    merged, similarity = _agglomerate(
+        route, len(coassociation.leaves.counts), coarse=coarse
+    )
     return _dendrogram(coassociation, merged, similarity * route.unit)
 
 
@@ -160,8 +161,11 @@ def _require_square(needed: int, n_regions: int) -> None:
 
     Half of it is what is usually left after the first merges.
     """
-    what = f"a matrix of {n_regions:,} distinct label rows"
-    memory.require(needed / 2, what, 'Lower max_memory, with linkage="average".')
+    memory.require(
+        needed / 2,
+        f"a matrix of {n_regions:,} distinct label rows",
+        'Lower max_memory, with linkage="average".',
+    )
 
 
 def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
@@ -307,11 +311,12 @@ class Square:
         state = (self.slot, self.place, self.alive, self.mass)
         times = (self.born, self.updated, self.made, self.now)
         threads = self.n_jobs if len(self.size) * len(queue) > _SMALL else 1
-        tasks = [
-            (self.square, *state, *times, self.kind, queue, near, best, a, b)
-            for a, b in parallel.blocks(len(queue), parallel.thread_count(threads))
-        ]
-        parallel.run(_kernels.square.scan, tasks, n_jobs=threads)
+        parallel.run_spans(
+            _kernels.square.scan,
+            parallel.blocks(len(queue), parallel.thread_count(threads)),
+            (self.square, *state, *times, self.kind, queue, near, best),
+            n_jobs=threads,
+        )
 
     def join(self, merged):
         """Merge pairs of regions."""
@@ -354,8 +359,9 @@ class LabelSpace:
         if ensemble.has_missing and not self.all_pairs:
             weights = coassociation.weights  # which products of two have
             self.present = present * (1 if weights is None else np.sqrt(weights))
-        most = largest(ensemble.n_objects)
-        self.entries, self.unit = coassociation.contributions(most)
+        self.entries, self.unit = coassociation.contributions(
+            largest(ensemble.n_objects)
+        )
         if self.all_pairs or ensemble.has_missing:  # means, where others are sums
             self.unit *= coassociation.n_terms
         self.similarity = self.entries.astype(np.int64)
@@ -377,8 +383,9 @@ class LabelSpace:
             self.nearest(np.arange(len(near)), near, best)
             return
         near[:], total = closest(self.coassociation, self.entries, n_jobs=self.n_jobs)
-        pairs = self.weight * self.weight[near]
-        best[:] = total * pairs / (self.size * self.size[near])
+        best[:] = (
+            total * (self.weight * self.weight[near]) / (self.size * self.size[near])
+        )
 
     def nearest(self, queue, near, best):
         """Write the nearest neighbour of every queued region, and how near it is."""
@@ -427,8 +434,12 @@ def closest(
     n_spans = n_threads * (2 + n * codes.size // _MAX_LOOKUPS)
     share = np.linspace(0, 1, n_spans + 1)
     edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
-    all_pairs = coassociation.pairs == "all"
-    shared = (codes, coassociation.ensemble.offsets, entries, all_pairs)
+    shared = (
+        codes,
+        coassociation.ensemble.offsets,
+        entries,
+        coassociation.pairs == "all",
+    )
     for i in range(0, n_spans, n_threads):
         spans = zip(found, pairwise(edges[i : i + n_threads + 1]), strict=True)
         tasks = [(*shared, *mine, i0, i1) for mine, (i0, i1) in spans]

@@ -53,8 +53,9 @@ def check_limit(value: Any, name: str, most: int) -> int:
 
 def no_page(path: Any) -> TypeError:
     """Return the error for what cannot name the file of a report."""
-    msg = f"path is {_kind(path)}. Give the name of a file that ends in .html."
-    return TypeError(msg)
+    return TypeError(
+        f"path is {_kind(path)}. Give the name of a file that ends in .html."
+    )
 
 
 def check_vector(values: Any, what: str, wanted: int, each: str) -> None:

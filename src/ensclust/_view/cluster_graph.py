@@ -57,8 +57,11 @@ def cluster_graph(
     nodes = np.sort(largest[sizes[largest] > 0])
     near = np.round(similarity[np.ix_(nodes, nodes)], _DIGITS)
     weights = _strongest(near, meta[nodes])
-    places = spring_layout(weights, meta[nodes])
-    return ClusterGraph(nodes, places, np.argwhere(np.triu(weights, 1) > 0))
+    return ClusterGraph(
+        nodes,
+        spring_layout(weights, meta[nodes]),
+        np.argwhere(np.triu(weights, 1) > 0),
+    )
 
 
 def weighted_clusterings(result: Result) -> Ensemble:

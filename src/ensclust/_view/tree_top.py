@@ -14,14 +14,13 @@ def tree_top(dendrogram: Dendrogram, n_branches: int) -> Dendrogram:
     """
     top = dendrogram.top(min(n_branches, dendrogram.n_leaves))
     rank = ranks(first_places(top.leaf_of_object, top.n_leaves))[0]
-    order = np.argsort(rank)
     number = np.arange(2 * top.n_leaves - 1)
     number[: top.n_leaves] = rank
     return Dendrogram(
         number[top.leaf_of_object],
         number[top.merges],
         top.heights,
-        top.leaf_heights[order],
+        top.leaf_heights[np.argsort(rank)],
     )
 
 

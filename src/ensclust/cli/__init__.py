@@ -36,15 +36,14 @@ class _Commands(click.Group):
         kwargs["standalone_mode"] = False  # or click would print them itself
         atexit.register(gc.freeze)  # else 0.4 s go by in search of cycles nobody needs
         try:
-            status = super().main(*args, **kwargs)
+            sys.exit(super().main(*args, **kwargs))
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
             hint = f" See '{context.command_path} --help'." if context else ""
             _say("error", error.format_message().rstrip(".") + "." + hint)
-            status = error.exit_code
+            sys.exit(error.exit_code)
         except click.Abort:
-            status = 130
-        sys.exit(status)
+            sys.exit(130)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep what was typed, for reports to repeat."""
@@ -61,8 +60,9 @@ class _Commands(click.Group):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt as stop:
-                where = f": {stop}" if stop.args else ""
-                click.echo(f"ensclust: interrupted{where}", err=True)
+                click.echo(
+                    f"ensclust: interrupted{f': {stop}' if stop.args else ''}", err=True
+                )
                 ctx.exit(130)
             except BrokenPipeError:  # "| head" has seen enough: click ends quietly
                 raise
@@ -75,6 +75,19 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    commands=[
+        cluster,
+        consensus,
+        select_k,
+        compare,
+        certainty,
+        report,
+        info,
+        methods,
+        demo,
+        reproduce,
+        datasets,
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     epilog=_COMPLETION,
@@ -86,22 +99,6 @@ def main(ctx: click.Context, *, debug: bool) -> None:
     """Many clusterings of the same objects in, one better clustering out."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in (
-    cluster,
-    consensus,
-    select_k,
-    compare,
-    certainty,
-    report,
-    info,
-    methods,
-    demo,
-    reproduce,
-    datasets,
-):
-    main.add_command(command)
 
 
 def _say(kind: str, message: Any) -> None:

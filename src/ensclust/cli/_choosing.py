@@ -40,12 +40,13 @@ def methods(*, as_json: bool) -> None:
         click.echo(json.dumps({name: asdict(facts) for name, facts in about.items()}))
         return
     for name, facts in about.items():
-        title = f"{facts.title} ({facts.level} level)"
-        click.echo(f"{click.style(name, bold=True)}: {title}")
-        click.echo(f"    time {facts.time}; memory {facts.memory}")
-        click.echo(f"    https://doi.org/{facts.doi}")
-    click.echo("N objects, M base clusterings, Nc base clusters, F distinct label rows")
+        click.echo(
+            f"{click.style(name, bold=True)}: {facts.title} ({facts.level} level)\n"
+            f"    time {facts.time}; memory {facts.memory}\n"
+            f"    https://doi.org/{facts.doi}"
+        )
     click.echo(
+        "N objects, M base clusterings, Nc base clusters, F distinct label rows\n"
         "--method best runs some of them and keeps what agrees best with the inputs"
     )
 
@@ -79,16 +80,18 @@ def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet
         ensclust.io.check_output(output, source=labels)
     is_silent = quiet or as_json
     table = read_table(ensclust.io.read_labels, labels, quiet=is_silent, **choice)
-    count = len(methods or ensclust.methods())
-    with progress(f"comparing {count} methods", quiet=is_silent):
-        settings = {"random_state": seed, "n_jobs": n_jobs}
-        found = ensclust.compare(table.values, n_clusters, methods, **settings)
+    doing = f"comparing {len(methods or ensclust.methods())} methods"
+    with progress(doing, quiet=is_silent):
+        found = ensclust.compare(
+            table.values, n_clusters, methods, random_state=seed, n_jobs=n_jobs
+        )
     if output:
-        columns = {"names": found.methods, "ids": table.ids}
-        ensclust.io.write_labels(output, found.labels, source=labels, **columns)
+        ensclust.io.write_labels(
+            output, found.labels, source=labels, names=found.methods, ids=table.ids
+        )
     if not as_json:
-        click.echo(str(found))
-        click.echo(f"seed {seed}" + (f"; labels written to {output}" if output else ""))
+        written = f"; labels written to {output}" if output else ""
+        click.echo(f"{found}\nseed {seed}{written}")
         return
     per_method = [
         {"name": name, "n_clusters": int(column.max()) + 1, "anmi": anmi, "seconds": s}
@@ -100,9 +103,15 @@ def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet
             strict=True,
         )
     ]
-    facts = {"k": n_clusters, "seed": seed, "n_objects": len(table.values)}
-    facts |= {"n_clusterings": table.values.shape[1], "output": output}
-    facts |= {"methods": per_method, "agreement": found.agreement.tolist()}
+    facts = {
+        "k": n_clusters,
+        "seed": seed,
+        "n_objects": len(table.values),
+        "n_clusterings": table.values.shape[1],
+        "output": output,
+        "methods": per_method,
+        "agreement": found.agreement.tolist(),
+    }
     click.echo(json.dumps(facts))
 
 
@@ -126,15 +135,24 @@ def select_k(labels, k_range, **options) -> None:
         found = ensclust.select_k(table.values, k_range, run.method, **settings)
     seconds = round(time.perf_counter() - start, 3)
     if run.as_json:
-        facts = {"method": run.method, "seed": run.seed, "n_judged": found.n_judged}
-        facts |= {"best_k": found.best_k, "suggested": found.suggested}
-        rows = [
-            {name: None if isnan(value) else value for name, value in row.items()}
-            for row in found.table
-        ]
-        click.echo(json.dumps({**facts, "table": rows, "seconds": seconds}))
+        facts = {
+            "method": run.method,
+            "seed": run.seed,
+            "n_judged": found.n_judged,
+            "best_k": found.best_k,
+            "suggested": found.suggested,
+            "table": [
+                {name: None if isnan(value) else value for name, value in row.items()}
+                for row in found.table
+            ],
+            "seconds": seconds,
+        }
+        click.echo(json.dumps(facts))
         return
     click.echo(str(found))
     if not run.quiet:
-        size = f"{found.n_judged:,} objects judged, {seconds:.2f} s, seed {run.seed}"
-        click.echo(f"{run.method}: k = {found.best_k}; {size}", err=True)
+        click.echo(
+            f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects judged, "
+            f"{seconds:.2f} s, seed {run.seed}",
+            err=True,
+        )

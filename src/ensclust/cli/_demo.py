@@ -38,8 +38,9 @@ def demo(output: str, *, as_json: bool) -> None:
         output, np.column_stack(list(labels.values())), names=list(labels)
     )
     if as_json:
-        facts = {"dataset": "digits", "scores": scores, "output": output}
-        click.echo(json.dumps(facts))
+        click.echo(
+            json.dumps({"dataset": "digits", "scores": scores, "output": output})
+        )
     else:
         click.echo(f"{as_text(scores)} Labels written to {output}")
 

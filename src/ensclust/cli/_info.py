@@ -81,28 +81,31 @@ def describe(
 
 def as_text(facts: dict[str, Any]) -> str:
     """Return the facts for people."""
-    kind = facts["content"]
-    lines = [f"{facts['file']}: {facts['n_objects']:,} objects"]
-    if kind == "labels":
-        lines[0] += f", {facts['n_clusterings']} clusterings, "
-        lines[0] += f"{facts['n_base_clusters']:,} base clusters"
-        lines += [
+    if facts["content"] == "labels":
+        size = (
+            f"{facts['n_clusterings']} clusterings, "
+            f"{facts['n_base_clusters']:,} base clusters"
+        )
+        lines = [
             f"  distinct label rows  {facts['n_distinct_rows']:,}",
             f"  missing labels       {facts['n_missing']:,}",
             f"  in no clustering     {facts['n_absent']:,}",
+            *_listed(facts["columns"], "name", "n_clusters", "largest", "n_missing"),
         ]
-        shown = ("name", "n_clusters", "largest", "n_missing")
-        lines += _listed(facts["columns"], shown)
-    elif kind == "features":
-        lines[0] += f", {facts['n_features']:,} features"
-        lines += _listed(facts["columns"], ("name", "min", "mean", "max", "sd"))
+    elif facts["content"] == "features":
+        size = f"{facts['n_features']:,} features"
+        lines = _listed(facts["columns"], "name", "min", "mean", "max", "sd")
     else:
-        lines[0] += f", {facts['n_genes']:,} genes"
-        lines += _listed(facts["obs"], ("name", "kind", "n_values", "n_missing"))
-        lines += [
-            f"  obsm {n}: {' x '.join(map(str, s))}" for n, s in facts["obsm"].items()
+        size = f"{facts['n_genes']:,} genes"
+        lines = [
+            *_listed(facts["obs"], "name", "kind", "n_values", "n_missing"),
+            *(
+                f"  obsm {n}: {' x '.join(map(str, s))}"
+                for n, s in facts["obsm"].items()
+            ),
         ]
-    return "\n".join([*lines, *(f"  * {text}" for text in facts["suggestions"])])
+    head = f"{facts['file']}: {facts['n_objects']:,} objects, {size}"
+    return "\n".join([head, *lines, *(f"  * {text}" for text in facts["suggestions"])])
 
 
 def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
@@ -142,8 +145,13 @@ def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, An
         "has_ids": table.ids is not None,
         "columns": columns,
     }
-    hints = [*_about_labels(facts, ensemble), f"ensclust consensus {call}"]
-    return {**facts, "suggestions": hints}
+    return {
+        **facts,
+        "suggestions": [
+            *_about_labels(facts, ensemble),
+            f"ensclust consensus {call}",
+        ],
+    }
 
 
 def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
@@ -186,8 +194,9 @@ def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
     from ensclust._support.encoding import first_places, ranks
 
     groups: dict[str, list[str]] = {}
-    counts = ensemble.cluster_counts.tolist()
-    for name, column, k in zip(names, ensemble.columns, counts, strict=True):
+    for name, column, k in zip(
+        names, ensemble.columns, ensemble.cluster_counts.tolist(), strict=True
+    ):
         place = np.minimum(column, k)  # the last is that of missing labels
         rank = np.append(ranks(first_places(place, k + 1)[:k])[0], np.int32(-1))
         groups.setdefault(digest(rank[place]), []).append(name)
@@ -217,7 +226,6 @@ def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, 
             "decide alone. --standardize makes all count alike.",
         ),
     ]
-    found = [hint for applies, hint in hints if applies]
     return {
         "file": str(path),
         "content": "features",
@@ -225,7 +233,10 @@ def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, 
         "n_features": X.shape[1],
         "has_ids": table.ids is not None,
         "columns": columns,
-        "suggestions": [*found, f"ensclust cluster {call}"],
+        "suggestions": [
+            *(hint for applies, hint in hints if applies),
+            f"ensclust cluster {call}",
+        ],
     }
 
 
@@ -234,16 +245,22 @@ def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
 
     facts = h5ad.contents(Path(path))
     likely = [c["name"] for c in facts["obs"] if c["kind"] == "category"] or ["A", "B"]
-    found = [f"ensclust consensus {_arguments(path, {'columns': likely})}"]
-    first = [_arguments(path, {"columns": [name]}) for name in [*facts["obsm"]][:1]]
-    found += [f"ensclust cluster {call}" for call in first]
+    found = [
+        f"ensclust consensus {_arguments(path, {'columns': likely})}",
+        *(
+            f"ensclust cluster {_arguments(path, {'columns': [name]})}"
+            for name in [*facts["obsm"]][:1]
+        ),
+    ]
     return {"file": str(path), "content": "anndata", **facts, "suggestions": found}
 
 
-def _listed(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[str]:
+def _listed(rows: list[dict[str, Any]], *keys: str) -> list[str]:
     """Return some of the rows as lines of a table."""
-    cells = [[_cell(row[key]) for key in keys] for row in rows[:_SHOWN]]
-    cells.insert(0, [key.replace("n_", "").replace("_", " ") for key in keys])
+    cells = [
+        [key.replace("n_", "").replace("_", " ") for key in keys],
+        *([_cell(row[key]) for key in keys] for row in rows[:_SHOWN]),
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         f"  {row[0]:{widths[0]}}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,22 +71,18 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     from ensclust._support.parallel import thread_count
     from ensclust._support.validation import check_choice
     from ensclust.datasets._load import data_directory
-    from ensclust.paper import _protocol, _report
-    from ensclust.paper._records import RESULTS
-    from ensclust.paper._store import Store
+    from ensclust.paper import _protocol, _records, _report, _store
 
     for name in standardize:
         check_choice(name, "--standardize", _protocol.DATASETS)
     chosen = EXPERIMENTS if not what or "all" in what else tuple(dict.fromkeys(what))
-    rules = {"init": init, "standardized": standardize}
-    if seed is not None:
-        rules["seed"] = seed
-    store = Store(out, _protocol.Protocol(**rules), data_home)
-    selection = _selection(chosen, names, methods, runs, quick=quick)
-    selection = replace(selection, is_swept=not true_k)
+    drawn = {} if seed is None else {"seed": seed}
+    rules = _protocol.Protocol(init=init, standardized=standardize, **drawn)
+    store = _store.Store(out, rules, data_home)
+    selection = _selection(chosen, names, methods, runs, quick=quick, true_k=true_k)
     data_directory(data_home)
     thread_count(n_jobs)
-    if report_only and not (store.work.is_dir() or (out / RESULTS).exists()):
+    if report_only and not (store.work.is_dir() or (out / _records.RESULTS).exists()):
         msg = f"{out} holds no results. Leave out --report-only to make some."
         raise ValueError(msg)
     store.open()
@@ -111,38 +106,49 @@ def _command(chosen, selection: Selection, store: Store) -> str:
     from ensclust.paper import _protocol
 
     rules, usual = store.protocol, _protocol.Protocol()
-    words = ["all"] if chosen == EXPERIMENTS else list(chosen)
-    if selection.datasets != _protocol.DATASETS:
-        words += ["--datasets", ",".join(selection.datasets)]
-    if selection.methods != _protocol.METHODS:
-        words += ["--methods", ",".join(selection.methods)]
-    words += ["--runs", str(selection.runs)]
-    words += [] if selection.is_swept else ["--true-k"]
-    words += [] if rules.seed == usual.seed else ["--seed", str(rules.seed)]
-    words += [] if rules.init == usual.init else ["--init", rules.init]
-    if rules.standardized != usual.standardized:
-        words += ["--standardize", ",".join(rules.standardized) or "none"]
-    words += ["--data-home", "DIR"] if data_directory(store.data_home) else []
-    return " ".join(["ensclust reproduce", *words])
+    options = [
+        (
+            selection.datasets != _protocol.DATASETS,
+            f"--datasets {','.join(selection.datasets)}",
+        ),
+        (
+            selection.methods != _protocol.METHODS,
+            f"--methods {','.join(selection.methods)}",
+        ),
+        (True, f"--runs {selection.runs}"),
+        (not selection.is_swept, "--true-k"),
+        (rules.seed != usual.seed, f"--seed {rules.seed}"),
+        (rules.init != usual.init, f"--init {rules.init}"),
+        (
+            rules.standardized != usual.standardized,
+            f"--standardize {','.join(rules.standardized) or 'none'}",
+        ),
+        (data_directory(store.data_home), "--data-home DIR"),
+    ]
+    what = ["all"] if chosen == EXPERIMENTS else chosen
+    given = [text for is_given, text in options if is_given]
+    return " ".join(["ensclust reproduce", *what, *given])
 
 
-def _selection(chosen, names, methods, runs, *, quick: bool) -> Selection:
+def _selection(chosen, names, methods, runs, *, quick: bool, true_k: bool) -> Selection:
     """Return what to run, or say which name is unknown."""
     from ensclust._methods import METHODS
     from ensclust._support.validation import check_choices
     from ensclust.paper import _protocol
     from ensclust.paper._plan import NEEDS, Selection
 
-    if names is not None:
-        check_choices(names, "--datasets", _protocol.DATASETS)
-    if methods is not None:
-        check_choices(methods, "--methods", _protocol.METHODS)
-    usual = _protocol.QUICK_DATASETS if quick else _protocol.DATASETS
+    for given, option, known in (
+        (names, "--datasets", _protocol.DATASETS),
+        (methods, "--methods", _protocol.METHODS),
+    ):
+        if given is not None:
+            check_choices(given, option, known)
     return Selection(
         needs=frozenset(need for name in chosen for need in NEEDS[name]),
-        datasets=names or usual,
+        datasets=names or (_protocol.QUICK_DATASETS if quick else _protocol.DATASETS),
         methods=tuple(m for m in methods or _protocol.METHODS if m in METHODS),
         runs=runs or (_protocol.QUICK_RUNS if quick else _protocol.RUNS),
+        is_swept=not true_k,
     )
 
 
@@ -169,8 +175,10 @@ def datasets(*, as_json: bool) -> None:
         click.echo(json.dumps(facts))
         return
     for info in infos:
-        size = f"{info.n_objects:,} objects, {info.n_features:,} features"
-        click.echo(f"{click.style(info.name, bold=True)}: {info.title}")
         here = info.provider or "not included, from ENSCLUST_DATA or OpenML"
-        click.echo(f"    {size}, {info.n_clusters} classes; {info.licence}; {here}")
-        click.echo(f"    {info.source}")
+        click.echo(
+            f"{click.style(info.name, bold=True)}: {info.title}\n"
+            f"    {info.n_objects:,} objects, {info.n_features:,} features, "
+            f"{info.n_clusters} classes; {info.licence}; {here}\n"
+            f"    {info.source}"
+        )

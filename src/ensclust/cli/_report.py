@@ -35,9 +35,11 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
     judged = _read_clustering(
         consensus, cluster_column, "--cluster-column", table, **calm
     )
-    names, ensemble = list(table.columns), ensclust.Ensemble(table.values)
+    ensemble = ensclust.Ensemble(table.values)
     try:
-        found = ensclust.Certainty.of(ensemble, judged.values[:, 0], names=names)
+        found = ensclust.Certainty.of(
+            ensemble, judged.values[:, 0], names=list(table.columns)
+        )
     except ValueError as error:
         msg = f"{consensus}: {error}"
         raise ValueError(msg) from error
@@ -81,17 +83,18 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
             raise click.UsageError(msg)
     check_report(output)
     table = read_table(ensclust.io.read_labels, labels, quiet=quiet, **choice)
-    calm = {"quiet": quiet}
     found = _read_clustering(
-        consensus, cluster_column, "--cluster-column", table, **calm
+        consensus, cluster_column, "--cluster-column", table, quiet=quiet
     )
     more: dict[str, Any] = {"cluster_names": _names(consensus, found)}
     if truth:
-        classes = _read_clustering(truth, truth_column, "--truth-column", table, **calm)
+        classes = _read_clustering(
+            truth, truth_column, "--truth-column", table, quiet=quiet
+        )
         more |= {"truth": classes.values[:, 0], "class_names": _names(truth, classes)}
     if data:
         features = read_table(
-            ensclust.io.read_features, data, columns=data_columns, **calm
+            ensclust.io.read_features, data, columns=data_columns, quiet=quiet
         )
         _check_same_objects(data, features, table)
         more["X"] = features.values
@@ -102,7 +105,7 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
         ids=found.ids if table.ids is None else table.ids,
         names=table.columns,
         title=title or f"{Path(consensus).name}, from {Path(labels).name}",
-        **calm,
+        quiet=quiet,
         **more,
     )
 
@@ -111,11 +114,14 @@ def _read_clustering(
     path: str, column: str | None, option: str, of: Any, *, quiet: bool
 ) -> Any:
     """Read one column of labels, named or the only one, of the objects of a table."""
-    columns = None if column is None else [column]
-    table = read_table(ensclust.io.read_labels, path, quiet=quiet, columns=columns)
+    table = read_table(
+        ensclust.io.read_labels,
+        path,
+        quiet=quiet,
+        columns=None if column is None else [column],
+    )
     if table.values.shape[1] != 1:
-        shown = ", ".join(table.columns)
-        msg = f"{path} has columns {shown}. Say which with {option}."
+        msg = f"{path} has columns {', '.join(table.columns)}. Say which with {option}."
         raise click.UsageError(msg)
     _check_same_objects(path, table, of)
     return table

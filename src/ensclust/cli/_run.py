@@ -160,15 +160,17 @@ class Run:
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = time.perf_counter() - start
             if self.in_memory and not (self.as_json and self.output == "-"):
-                columns = {"names": names or ["cluster"], "ids": about["ids"]}
                 ensclust.io.write_labels(
-                    self.output, labels, source=self.source, **columns
+                    self.output,
+                    labels,
+                    source=self.source,
+                    names=names or ["cluster"],
+                    ids=about["ids"],
                 )
             self._tell(solved, labels, [own.tolist() for own in sizes], seconds, about)
             if self.report:
-                if self.in_memory and self.content == "features":
-                    about["X"] = X
-                self._show(self.report, model, about)
+                is_table = self.in_memory and self.content == "features"
+                self._show(self.report, model, about | ({"X": X} if is_table else {}))
 
     def settings(self) -> dict[str, Any]:
         """Return what the options make of the method's parameters, or refuse them."""
@@ -180,8 +182,10 @@ class Run:
         own = sorted(signature(kind).parameters.keys() - shared.keys())
         for name, _ in self.param:
             if name not in own:
-                takes = f"It takes {', '.join(own) or 'none'}."
-                msg = f"{self.method} has no parameter {name!r} for -p. {takes}"
+                msg = (
+                    f"{self.method} has no parameter {name!r} for -p. It takes "
+                    f"{', '.join(own) or 'none'}."
+                )
                 raise click.UsageError(msg)
         for k in self.ks:
             if isinstance(k, str) and k not in kind._k_words:
@@ -224,9 +228,9 @@ class Run:
         having = [name for name, kind in METHODS.items() if word in kind._k_words]
         if not having:
             return no_k(word, several=self.content == "labels")
-        takes = in_words(["a number", *own])
         return click.UsageError(
-            f"-k {word} needs -m {in_words(having)}; {self.method} takes {takes}."
+            f"-k {word} needs -m {in_words(having)}; {self.method} takes "
+            f"{in_words(['a number', *own])}."
         )
 
     def _nothing_kept(self) -> click.UsageError:
@@ -240,10 +244,15 @@ class Run:
     def _show(self, page: str, model: BaseConsensus, about: dict[str, Any]) -> None:
         with progress("preparing the report", quiet=self.is_silent):
             result = model._result()  # of a stream: one more pass, for a sample
-        is_stdin = self.source == "-"
-        about["title"] = "Standard input" if is_stdin else Path(self.source).name
-        about |= {"result": result, "quiet": self.is_silent}
-        write_report(page, result.ensemble, result.labels, **about)
+        write_report(
+            page,
+            result.ensemble,
+            result.labels,
+            result=result,
+            title="Standard input" if self.source == "-" else Path(self.source).name,
+            quiet=self.is_silent,
+            **about,
+        )
 
     def read(self, reader: Callable) -> Any:
         """Read the columns asked for, as a whole."""
@@ -263,15 +272,23 @@ class Run:
             doing = f"clustering {len(table.values):,} objects"
             return table.values, {"ids": table.ids}, doing
         table = self.read(ensclust.io.read_labels)
-        size = "{1:,} clusterings of {0:,} objects".format(*table.values.shape)
-        about = {"ids": table.ids, "names": table.columns}
-        return table.labels(self.noise), about, f"consensus of {size}"
+        return (
+            table.labels(self.noise),
+            {"ids": table.ids, "names": table.columns},
+            "consensus of {1:,} clusterings of {0:,} objects".format(
+                *table.values.shape
+            ),
+        )
 
     def _open_blocks(self) -> tuple[Any, dict[str, Any], str]:
         """Return the same where rows are passed over in blocks."""
-        choice = {"columns": self.columns, "id_column": self.id_column}
-        kind = {"content": self.content, "engine": self.engine}
-        blocks = ensclust.Blocks(self.source, **choice, **kind)
+        blocks = ensclust.Blocks(
+            self.source,
+            columns=self.columns,
+            id_column=self.id_column,
+            content=self.content,
+            engine=self.engine,
+        )
         names = blocks.names if self.content == "labels" else None
         return blocks, {"names": names}, f"{self.method} over {self.source}"
 
@@ -303,18 +320,24 @@ class Run:
             click.echo("\n".join(lines), err=True)
 
     def _facts(self, solved: Solved, labels: Any, sizes: list) -> dict[str, Any]:
-        per_k: dict[str, list] = {"k": self.ks, "sizes": sizes}
-        per_k |= {"n_clusters": [found.n_clusters for found in solved.cuts]}
+        per_k: dict[str, list] = {
+            "k": self.ks,
+            "sizes": sizes,
+            "n_clusters": [found.n_clusters for found in solved.cuts],
+        }
         if self.output == "-":
             per_k |= {"labels": labels.reshape(len(labels), -1).T.tolist()}
-        one = len(self.ks) == 1
         return {
             "method": self.method,
             "seed": self.seed,
             "n_objects": len(labels),
             "output": None if self.output == "-" else self.output,
             **({} if self.in_memory else {"engine": self.engine}),
-            **({name: v[0] for name, v in per_k.items()} if one else per_k),
+            **(
+                per_k
+                if len(self.ks) > 1
+                else {name: values[0] for name, values in per_k.items()}
+            ),
         }
 
 
@@ -354,6 +377,8 @@ def _in_words(sizes: list[int], n_absent: int) -> str:
     largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
     if len(largest) > _SHOWN:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]
-    words = f"{len(sizes)} cluster{'s' * (len(sizes) != 1)}"
-    words += f" of {', '.join(largest)}" if sizes else ""
-    return words + (f"; {n_absent:,} not clustered" if n_absent else "")
+    return (
+        f"{len(sizes)} cluster{'s' * (len(sizes) != 1)}"
+        + (f" of {', '.join(largest)}" if sizes else "")
+        + (f"; {n_absent:,} not clustered" if n_absent else "")
+    )

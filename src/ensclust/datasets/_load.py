@@ -168,11 +168,12 @@ def _find(
 ) -> tuple[np.ndarray, np.ndarray, str, str]:
     """Return X, y, where they came from, and what to do if they are wrong."""
     if directory is not None and (path := directory / f"{entry.name}.npz").is_file():
-        remedy = (
+        return _read_npz(
+            path,
+            str(path),
             "Replace the file by the right one, or remove it to use the next source. "
-            f"{entry.by_hand}"
+            f"{entry.by_hand}",
         )
-        return _read_npz(path, str(path), remedy)
     bundled = _BUNDLE / f"{entry.name}.npz"
     if entry.provider == "bundled" and bundled.is_file():
         return _read_npz(
@@ -187,7 +188,17 @@ def _find(
         raise _unavailable(entry, directory, "download=False forbids to ask OpenML")
     if entry.openml_id is None:
         raise _unavailable(entry, directory, "OpenML does not have it")
-    return _from_openml(entry, directory)
+    origin = f"OpenML {entry.openml_id}"
+    try:
+        X, y = _openml.fetch(entry)
+    except (OSError, HTTPException) as error:
+        reason = f"{origin} could not be fetched ({type(error).__name__}: {error})"
+        raise _unavailable(entry, directory, reason) from error
+    remedy = (
+        "Call sklearn.datasets.clear_data_home() and load again; if that does not "
+        f"help, put {entry.name}.npz into data_home. {entry.by_hand}"
+    )
+    return X, y, origin, remedy
 
 
 def _read_npz(
@@ -202,22 +213,6 @@ def _read_npz(
             f"({type(error).__name__}: {error}). {remedy}"
         )
         raise ValueError(msg) from error
-
-
-def _from_openml(
-    entry: DatasetInfo, directory: Path | None
-) -> tuple[np.ndarray, np.ndarray, str, str]:
-    origin = f"OpenML {entry.openml_id}"
-    try:
-        X, y = _openml.fetch(entry)
-    except (OSError, HTTPException) as error:
-        reason = f"{origin} could not be fetched ({type(error).__name__}: {error})"
-        raise _unavailable(entry, directory, reason) from error
-    remedy = (
-        "Call sklearn.datasets.clear_data_home() and load again; if that does not "
-        f"help, put {entry.name}.npz into data_home. {entry.by_hand}"
-    )
-    return X, y, origin, remedy
 
 
 def _unavailable(

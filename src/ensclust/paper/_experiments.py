@@ -63,8 +63,13 @@ def _part_of_dataset(store: Store, n: int) -> Ensemble:
     X, y = _store.features(store, _protocol.TIME_DATASET)
     seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:n])
-    sizes = int(y.max()) + 1, _protocol.N_CLUSTERINGS
-    return _store.cluster(X[rows], *sizes, rules=store.protocol, seed=seed)
+    return _store.cluster(
+        X[rows],
+        int(y.max()) + 1,
+        _protocol.N_CLUSTERINGS,
+        rules=store.protocol,
+        seed=seed,
+    )
 
 
 def _time(store: Store, timing: Timing) -> list[str]:

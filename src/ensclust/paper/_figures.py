@@ -35,15 +35,15 @@ def draw_ranks(ranked: dict[str, Any], root: Path) -> None:
             for ax, place in zip(axes.flat, _PLACES, strict=True):
                 methods = list(found[place])
                 positions = range(len(methods))
-                theirs = [found[f"paper {place}"][m] for m in methods]
                 colours = [COLOURS[m] for m in methods]
                 ax.bar(
                     [p - 0.2 for p in positions], found[place].values(), 0.4,
                     color=colours,
                 )  # fmt: skip
                 ax.bar(
-                    [p + 0.2 for p in positions], theirs, 0.4, color="none",
-                    edgecolor=colours,
+                    [p + 0.2 for p in positions],
+                    [found[f"paper {place}"][m] for m in methods],
+                    0.4, color="none", edgecolor=colours,
                 )  # fmt: skip
                 ax.set_xticks(list(positions), methods, rotation=45, ha="right")
                 ax.set(
@@ -65,9 +65,10 @@ def draw_sizes(averages: dict[_scores.Setting, Score], root: Path) -> None:
             n_rows = -(-len(shown) // 5)
             with _figure(name, n_rows, 5, (14, 3 * n_rows + 0.6)) as axes:
                 for ax, dataset in zip(axes.flat, shown, strict=False):
-                    lines = _sizes(averages, measure, dataset, criterion)
                     published = _paper.compared(measure, dataset, criterion)
-                    for method, points in lines.items():
+                    for method, points in _sizes(
+                        averages, measure, dataset, criterion
+                    ).items():
                         ax.plot(*zip(*points, strict=True), marker=_MARKERS[method],
                                 markersize=4, label=method,
                                 color=COLOURS[method])  # fmt: skip
@@ -80,11 +81,11 @@ def draw_sizes(averages: dict[_scores.Setting, Score], root: Path) -> None:
                     )
                 for ax in axes.flat[len(shown) :]:
                     ax.set_axis_off()
-                title = f"Means over {_n_runs(averages)} runs; x: published, over 20"
                 absent = [d for d in _protocol.DATASETS if d not in shown]
-                title += f"; no results: {', '.join(absent)}" * bool(absent)
                 axes.flat[0].figure.legend(
-                    *axes.flat[0].get_legend_handles_labels(), title=title,
+                    *axes.flat[0].get_legend_handles_labels(),
+                    title=f"Means over {_n_runs(averages)} runs; x: published, over 20"
+                    + f"; no results: {', '.join(absent)}" * bool(absent),
                     loc="outside lower center", ncols=10, frameon=False,
                 )  # fmt: skip
 
@@ -153,10 +154,12 @@ def draw_fragments(found: dict[str, Any], root: Path) -> None:
         first.set_title(f"Fragments of {found['dataset']}", fontsize=9)
         first.set(xlabel="base clusterings M", ylabel="number")
         first.legend(frameon=False, loc="center left", bbox_to_anchor=(0.5, 0.8))
-        size = f"size of fragment (M = {_protocol.N_CLUSTERINGS})"
         for ax, what, more in (second, "fragments", ""), (third, "objects", " in them"):
             ax.bar(names, [interval[what] for interval in intervals], color="#1f77b4")
-            ax.set(xlabel=size, ylabel=f"{what}{more}")
+            ax.set(
+                xlabel=f"size of fragment (M = {_protocol.N_CLUSTERINGS})",
+                ylabel=f"{what}{more}",
+            )
         published = _paper.facts()["fragments"]
         second.set_title(
             f"Fragments of 1 or 2: {found['small_share']:.2f} %, paper over "

@@ -27,8 +27,13 @@ def grid(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = " ") -> str
     """
     head, *body = rows
     marks = [f"{gap}---{':' * (i >= left)}{gap}" for i in range(len(head))]
-    lines = [f"| {' | '.join(head).lstrip()} |", f"|{'|'.join(marks)}|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)])
+    return "\n".join(
+        [
+            f"| {' | '.join(head).lstrip()} |",
+            f"|{'|'.join(marks)}|",
+            *(f"| {' | '.join(row)} |" for row in body),
+        ]
+    )
 
 
 def entry(text: str, small: str = "", place: int = 0) -> str:
@@ -53,8 +58,10 @@ class Table:
 
     def as_markdown(self) -> str:
         """Return the table as a page of Markdown."""
-        body = grid([self.columns, *self.rows], left=2)
-        return f"# {self.title}\n\n{self.note}\n\n{body}\n"
+        return (
+            f"# {self.title}\n\n{self.note}\n\n"
+            f"{grid([self.columns, *self.rows], left=2)}\n"
+        )
 
     def as_html(self) -> str:
         """Return the table as a page of HTML."""

@@ -108,7 +108,6 @@ def _settings(
     if "steps" in selection.needs and usual is not None:
         for steps in _protocol.STEP_VALUES:
             yield selection.runs, m, steps, (_STEPS_TRUE, _STEPS_BEST)
-    if "sizes" in selection.needs:
+    for size in _protocol.SIZES if "sizes" in selection.needs else ():
         runs = min(selection.runs, selection.size_runs)
-        for size in _protocol.SIZES:
-            yield runs, size, usual, (_SIZES, _SIZES)
+        yield runs, size, usual, (_SIZES, _SIZES)

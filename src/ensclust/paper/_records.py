@@ -26,13 +26,17 @@ def collect(store: Store) -> list[dict[str, Any]]:
     for scores in store.scores():
         setting = tuple(scores[name] for name in SETTING)
         found = merged.setdefault(setting, {**scores, "by_k": {}, "seconds": {}})
-        for i, k in enumerate(scores["ks"]):
-            found["by_k"][k] = {m: scores[m][i] for m in _protocol.MEASURES}
+        found["by_k"] |= {
+            k: {m: scores[m][i] for m in _protocol.MEASURES}
+            for i, k in enumerate(scores["ks"])
+        }
         found["seconds"][scores["part"]] = round(scores["seconds"], 4)
     order = sorted(merged, key=lambda s: tuple(-1 if v is None else v for v in s))
     if order:
-        timings = [{n: merged[s][n] for n in (*SETTING, "seconds")} for s in order]
-        write_lines(store.root / TIMINGS, timings)
+        write_lines(
+            store.root / TIMINGS,
+            [{n: merged[s][n] for n in (*SETTING, "seconds")} for s in order],
+        )
     return keep(
         store.root / RESULTS, [line for s in order for line in judge(merged[s])]
     )

@@ -50,9 +50,11 @@ def produce(
     if not report_only:
         at_hand = tuple(n for n in selection.datasets if n not in missing)
         units = _plan.plan(store, replace(selection, datasets=at_hand))
-        used = {unit.dataset for unit in units}
-        used |= {_USED_BY[need] for need in selection.needs & _USED_BY.keys()}
-        used |= store.origins().keys()  # also where nothing is left to do
+        used = {
+            *(unit.dataset for unit in units),
+            *(_USED_BY[need] for need in selection.needs & _USED_BY.keys()),
+            *store.origins(),  # also where nothing is left to do
+        }
         for name in sorted(used.intersection(at_hand)):
             store.settle(name)
         failures += run_units(store, units, n_jobs=n_jobs, quiet=quiet)

@@ -62,8 +62,9 @@ def _outcomes(
             yield job, do(job)
         return
     # Forked children would share the parent's OpenMP state, which does not survive.
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(n_processes, spawn, initializer=_obey_parent) as pool:
+    with ProcessPoolExecutor(
+        n_processes, get_context("spawn"), initializer=_obey_parent
+    ) as pool:
         try:
             with _interrupts_blocked():
                 waiting = {pool.submit(do, job): job for job in jobs}
@@ -112,5 +113,4 @@ def _obey_parent() -> None:
 def _in_words(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -40,8 +40,11 @@ class Key:
     def path(self) -> Path:
         """Return the place of the file; remove a method's directory to redo it."""
         steps = "" if self.steps is None else f"-t{self.steps}"
-        name = f"m{self.n_clusterings}{steps}/run-{self.run:02d}-{self.part}.json"
-        return Path(self.method, self.dataset, name)
+        return Path(
+            self.method,
+            self.dataset,
+            f"m{self.n_clusterings}{steps}/run-{self.run:02d}-{self.part}.json",
+        )
 
     @property
     def is_usual(self) -> bool:
@@ -94,8 +97,11 @@ class Store:
         made = next((self.work / "ensembles" / dataset).glob("run-*.npz"), None)
         has_scores = any((self.work / "scores").glob(f"*/{dataset}"))
         if (kept := read_json(path)) and (made or has_scores):
-            what = f"results in {self.root} (from {kept['origin']})"
-            self._check_same(kept["data"], dataset, what)
+            self._check_same(
+                kept["data"],
+                dataset,
+                f"results in {self.root} (from {kept['origin']})",
+            )
             return
         if made:
             self._read_block(made, dataset)
@@ -139,8 +145,13 @@ class Store:
         if path.exists():
             return self._read_block(path, dataset)
         X, y = features(self, dataset)
-        seed = self.protocol.ensemble_seed(dataset, run, block)
-        made = cluster(X, int(y.max()) + 1, BLOCK, rules=self.protocol, seed=seed)
+        made = cluster(
+            X,
+            int(y.max()) + 1,
+            BLOCK,
+            rules=self.protocol,
+            seed=self.protocol.ensemble_seed(dataset, run, block),
+        )
         labels = made.labels.astype(np.uint8)  # at most 100 clusters each
         file = io.BytesIO()
         np.savez_compressed(file, labels=labels, data=fingerprint(self, dataset))
@@ -148,8 +159,11 @@ class Store:
         return labels
 
     def _read_block(self, path: Path, dataset: str) -> np.ndarray:
-        remedy = " Delete it; it will be made anew."
-        with explaining(f"{path} is damaged", ValueError, advice=remedy):
+        with explaining(
+            f"{path} is damaged",
+            ValueError,
+            advice=" Delete it; it will be made anew.",
+        ):
             arrays = read_arrays(path, ("data", "labels"))
         self._check_same(str(arrays["data"]), dataset, str(path))
         return arrays["labels"]

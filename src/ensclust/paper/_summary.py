@@ -37,7 +37,6 @@ def summarize(averages: dict[Setting, Score]) -> dict[str, Any]:
 
 def as_markdown(summary: dict[str, Any]) -> str:
     """Return the summary to be read."""
-    used = ", ".join(f"{name} {n}" for name, n in summary["versions"].items())
     absent = ", ".join(summary["not available"])
     counts = [
         _count(summary["n_runs"], "run"),
@@ -57,7 +56,7 @@ def as_markdown(summary: dict[str, Any]) -> str:
         f"{', '.join(counts)}{'; not available: ' + absent if absent else ''}.",
         f"    {summary['command']}",
         *_origins(summary["data"]),
-        f"Versions: {used}.",
+        f"Versions: {', '.join(map(' '.join, summary['versions'].items()))}.",
         "## Cells of Tables II and III beside the published ones",
         "Distance in published standard deviations (SD).",
         _grid("table", "cells", "within 1 SD", "within 2 SD", "more than 2 above",
@@ -136,11 +135,15 @@ def _averaged(summary: dict[str, Any]) -> list[str]:
     for name, found in summary["averages"].items():
         for kind in ("score", "rank") if found["rank"] else ():
             ours, theirs = found[kind], found[f"paper {kind}"]
-            cells = [
-                f"{ours[m]:.2f} ({theirs[m]:.2f})" if m in ours else ""
-                for m in summary["methods"]
-            ]
-            rows.append([f"{_title(name)}, {kind}", *cells])
+            rows.append(
+                [
+                    f"{_title(name)}, {kind}",
+                    *(
+                        f"{ours[m]:.2f} ({theirs[m]:.2f})" if m in ours else ""
+                        for m in summary["methods"]
+                    ),
+                ]
+            )
         if rank := found["rank"]:
             first = sorted(rank, key=rank.__getitem__)[:2]
             word = " and " if len({rank[m] for m in first}) == 1 else ", then "
@@ -175,9 +178,7 @@ def _times(seconds: dict[str, Any]) -> list[str]:
         [method, f"{s:.2f}", str(published.get(method, ""))]
         for method, s in seconds["seconds"].items()
     ]
-    order = [
-        [claim, "yes" if holds else "no"] for claim, holds in seconds["order"].items()
-    ]
+    order = [[claim, "yes" if ok else "no"] for claim, ok in seconds["order"].items()]
     return [
         "## Seconds of the consensus step",
         f"{_protocol.TIME_DATASET}, {seconds['n']:,} objects, one thread, base "
@@ -256,9 +257,11 @@ def _check(cells: list[Cell], measures: tuple[str, ...]) -> dict[str, Any]:
 
 def _off(cells: list[Cell]) -> list[dict[str, Any]]:
     """Return what is more than 2 deviations off where like is compared with like."""
-    far = (c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2)
-    order = sorted(far, key=lambda cell: -abs(cell.deviations))
-    return [_facts(cell, "criterion", "deviations") for cell in order]
+    far = [c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2]
+    return [
+        _facts(cell, "criterion", "deviations")
+        for cell in sorted(far, key=lambda cell: -abs(cell.deviations))
+    ]
 
 
 def _facts(cell: Cell, *more: str) -> dict[str, Any]:
@@ -281,23 +284,24 @@ def _facts(cell: Cell, *more: str) -> dict[str, Any]:
 def _averages(
     averages: dict[Setting, Score], measure: str, criterion: str
 ) -> dict[str, dict[str, float]]:
-    pairs = _scores.rows(averages, measure, criterion)
     kinds = {"score": _scores.mean_scores, "rank": _scores.mean_ranks}
     return {
         f"{side}{kind}": {m: round(x, 2) for m, x in mean(row).items()}
-        for side, row in _sides(pairs)
+        for side, row in _sides(_scores.rows(averages, measure, criterion))
         for kind, mean in kinds.items()
     }
 
 
 def _ranked(averages: dict[Setting, Score], measure: str) -> dict[str, Any]:
     pairs = [p for c in _protocol.CRITERIA for p in _scores.rows(averages, measure, c)]
-    counts = {
-        f"{side}{name}": _scores.times_ranked(row, place)
-        for side, row in _sides(pairs)
-        for name, place in _PLACES.items()
+    return {
+        "comparisons": len(pairs),
+        **{
+            f"{side}{name}": _scores.times_ranked(row, place)
+            for side, row in _sides(pairs)
+            for name, place in _PLACES.items()
+        },
     }
-    return {"comparisons": len(pairs), **counts}
 
 
 def _sides(pairs: list[tuple]) -> list[tuple[str, list[dict[str, Score]]]]:

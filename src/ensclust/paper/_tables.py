@@ -86,13 +86,16 @@ def _average_row(pairs: list[tuple], criterion: str, title: str) -> list[str]:
     ours, theirs = (average([pair[side] for pair in pairs]) for side in (0, 1))
     # Of scores the largest is the best, of ranks the smallest.
     order = sorted(ours.values(), reverse=not is_rank)
-    entries = [
-        entry(f"{ours[m]:.2f}", f"{theirs[m]:.2f}", 1 + order.index(ours[m]))
-        if m in ours
-        else ""
-        for m in _protocol.METHODS
+    return [
+        title,
+        criterion,
+        *(
+            entry(f"{ours[m]:.2f}", f"{theirs[m]:.2f}", 1 + order.index(ours[m]))
+            if m in ours
+            else ""
+            for m in _protocol.METHODS
+        ),
     ]
-    return [title, criterion, *entries]
 
 
 def steps_table(
@@ -118,8 +121,10 @@ def steps_table(
         is_here = any(map(any, found.values()))
         published = [_paper.by_steps(measure, dataset, m)[t] for m, t in columns]
         for criterion, ours in found.items() if is_here or dataset in missing else ():
-            pairs = zip(ours, published, strict=True)
-            entries = [_step_entry(*pair, criterion, is_here=is_here) for pair in pairs]
+            entries = [
+                _step_entry(score, theirs, criterion, is_here=is_here)
+                for score, theirs in zip(ours, published, strict=True)
+            ]
             table.rows.append([dataset, criterion, *entries])
     return table
 

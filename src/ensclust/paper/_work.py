@@ -94,8 +94,17 @@ def _usual(
     """Find the consensus for each number of clusters of each key."""
     for key in keys:
         steps = {} if key.steps is None else {"steps": key.steps}
-        options = {"random_state": seed, "n_jobs": 1, **steps}
-        yield key, consensus(ensemble, list(key.clusters), key.method, **options)
+        yield (
+            key,
+            consensus(
+                ensemble,
+                list(key.clusters),
+                key.method,
+                random_state=seed,
+                n_jobs=1,
+                **steps,
+            ),
+        )
 
 
 def _by_steps(

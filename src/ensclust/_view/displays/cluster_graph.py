@@ -81,8 +81,8 @@ class ClusterGraphDisplay:
         self.similarity = check_square(similarity, "similarity")
         self.sizes = np.asarray(sizes)
         self.meta_labels = np.asarray(meta_labels)
+        n_nodes = len(self.similarity)
         for name, values in (("sizes", self.sizes), ("meta_labels", self.meta_labels)):
-            n_nodes = len(self.similarity)
             if values.shape != (n_nodes,) or values.dtype.kind not in "iu":
                 msg = (
                     f"{name} has shape {values.shape} and type {values.dtype}; "
@@ -162,10 +162,9 @@ class ClusterGraphDisplay:
             if labels is None
             else majority(ensemble, check_labelling(labels, len(ensemble)))
         )
-        similarity = similarity_.jaccard(ensemble)
-        return cls(similarity, ensemble.sizes, meta, max_nodes=max_nodes).plot(
-            ax, **kwargs
-        )
+        return cls(
+            similarity_.jaccard(ensemble), ensemble.sizes, meta, max_nodes=max_nodes
+        ).plot(ax, **kwargs)
 
     def plot(
         self, ax: Any = None, *, node_kw: dict | None = None
@@ -187,9 +186,13 @@ class ClusterGraphDisplay:
         ax = axes_for(ax, "ClusterGraphDisplay.plot")
         from matplotlib.collections import LineCollection  # noqa: PLC0415  optional
 
-        lines = self.places[np.searchsorted(self.nodes, self.edges)]
         ax.add_collection(
-            LineCollection(lines, colors=NEUTRAL, linewidths=0.5, alpha=0.4)
+            LineCollection(
+                self.places[np.searchsorted(self.nodes, self.edges)],
+                colors=NEUTRAL,
+                linewidths=0.5,
+                alpha=0.4,
+            )
         )
         meta = self.meta_labels[self.nodes]
         style = {

@@ -195,17 +195,21 @@ class ConsensusMatrixDisplay:
         beside = {"transform": ax.get_yaxis_transform(), "clip_on": False}
         for j, start, count in zip(clusters, first - 0.5, counts, strict=True):
             ax.add_patch(Rectangle((start, start), count, count, **frame))
-            strip = (-0.02, start), 0.015, count
-            ax.add_patch(Rectangle(*strip, facecolor=colour(j), **beside))
+            ax.add_patch(
+                Rectangle((-0.02, start), 0.015, count, facecolor=colour(j), **beside)
+            )
         ax.set_xticks([])
         label_ticks(ax, "y", first + (counts - 1) / 2, list(map(str, clusters)))
         ax.tick_params("y", pad=7)
         ax.spines[:].set_visible(False)
 
     def _title(self) -> str:
-        n, n_rows = len(self.rows), len(self.matrix)
-        n_out = int((self.rows < 0).sum())
-        text = f"Consensus matrix of {n - n_out:,} objects"
-        if n_rows < n - n_out:
-            text += f", each row a mean of about {round((n - n_out) / n_rows):,}"
-        return text + (f"\n{n_out:,} without a cluster are left out" if n_out else "")
+        n_in, n_rows = int((self.rows >= 0).sum()), len(self.matrix)
+        n_out = len(self.rows) - n_in
+        mean = (
+            f", each row a mean of about {round(n_in / n_rows):,}"
+            if n_rows < n_in
+            else ""
+        )
+        left = f"\n{n_out:,} without a cluster are left out" if n_out else ""
+        return f"Consensus matrix of {n_in:,} objects{mean}{left}"

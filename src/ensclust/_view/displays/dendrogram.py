@@ -119,9 +119,12 @@ class DendrogramDisplay:
             As in :meth:`from_estimator`.
         """
         model = make(method, n_clusters=1, base="precomputed")
-        tree, _ = _tree_of(model.fit(Ensemble(ensemble)))
         return cls.from_dendrogram(
-            tree, n_clusters, max_leaves=max_leaves, ax=ax, **kwargs
+            _tree_of(model.fit(Ensemble(ensemble)))[0],
+            n_clusters,
+            max_leaves=max_leaves,
+            ax=ax,
+            **kwargs,
         )
 
     @classmethod
@@ -146,8 +149,9 @@ class DendrogramDisplay:
             As in :meth:`from_estimator`.
         """
         check_kind(dendrogram, "dendrogram", Dendrogram)
-        k = 1 if n_clusters is None else n_clusters
-        least = check_n_clusters(k, dendrogram.n_objects)
+        least = check_n_clusters(
+            1 if n_clusters is None else n_clusters, dendrogram.n_objects
+        )
         n_groups = max(check_limit(max_leaves, "max_leaves", 1000), least)
         return cls(tree_top(dendrogram, n_groups), n_clusters).plot(ax, **kwargs)
 

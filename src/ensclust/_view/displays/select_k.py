@@ -107,8 +107,9 @@ class SelectKDisplay:
         **kwargs
             Handed to :meth:`plot`.
         """
-        found = select_k(ensemble, k_range, method, random_state=random_state)
-        return cls(found).plot(ax, **kwargs)
+        return cls(select_k(ensemble, k_range, method, random_state=random_state)).plot(
+            ax, **kwargs
+        )
 
     def plot(self, ax: Any = None, *, line_kw: dict | None = None) -> SelectKDisplay:
         """Draw one panel per criterion.

@@ -106,8 +106,9 @@ class StabilityDisplay:
         ax, **kwargs
             As in :meth:`from_estimator`.
         """
-        found = Certainty.of(Ensemble(ensemble), labels, weights=weights)
-        return cls(found).plot(ax, **kwargs)
+        return cls(Certainty.of(Ensemble(ensemble), labels, weights=weights)).plot(
+            ax, **kwargs
+        )
 
     @classmethod
     def from_certainty(
@@ -164,8 +165,7 @@ class StabilityDisplay:
         return self
 
     def _title(self) -> str:
-        sizes = self.certainty.sizes
-        n = int((sizes > 0).sum())
-        n_single = int((sizes == 1).sum())
+        n = int((self.certainty.sizes > 0).sum())
+        n_single = int((self.certainty.sizes == 1).sum())
         left = f"; {n_single:,} of one object left out" if n_single else ""
         return f"How sure {n:,} cluster{'s are' if n != 1 else ' is'}{left}"

@@ -29,12 +29,11 @@ def lines(result: Result | None, **given: Any) -> str:
         )
     source = _Source()
     made = source.of(result.estimator, "model")
-    data = "runs" if result.is_precomputed else "X"
     return "\n".join(
         [
             *sorted(source.imports),
             *source.remarks,
-            f"model = {made}.fit({data})",
+            f"model = {made}.fit({'runs' if result.is_precomputed else 'X'})",
             f'model.report("report.html"{more})',
         ]
     )

@@ -110,10 +110,15 @@ def collect(
     n_all = n if result is None else result.n_objects
     codes, clusters = _coded(labels, "labels", n, cluster_names)
     check_given(ensemble, X=X, ids=ids, names=names, selection=selection, title=title)
+    if ids is None and result is not None and result.objects is not None:
+        ids = result.objects.tolist()
     ids = None if ids is None else list(ids)
-    weights = None if result is None else result.weights
-    shown = None if names is None else [shortened(name) for name in names]
-    certainty = Certainty.of(ensemble, codes, weights=weights, names=shown)
+    certainty = Certainty.of(
+        ensemble,
+        codes,
+        weights=None if result is None else result.weights,
+        names=None if names is None else [shortened(name) for name in names],
+    )
     tree, top = _tree(None if result is None else result.dendrogram, codes)
     classes = None if truth is None else _coded(truth, "truth", n, class_names)
     if selection is None and result is not None:
@@ -147,8 +152,12 @@ def _coded(
     values: Any, what: str, n_objects: int, names: Sequence[str] | None
 ) -> tuple[np.ndarray, list[str]]:
     """Return codes 0, 1, ... of the sorted values, -1 for none, and their names."""
-    each = "label per object, in the order of the base clusterings"
-    check_vector(values, what, n_objects, each)
+    check_vector(
+        values,
+        what,
+        n_objects,
+        "label per object, in the order of the base clusterings",
+    )
     try:
         coded = Ensemble.from_clusterings([values])
     except (TypeError, ValueError) as error:

@@ -19,6 +19,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
@@ -122,10 +125,22 @@ def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
     call = again.lines(result, **given)
     if given.get("names") is None:
         given["names"] = result.names
+    if result.objects is not None:
+        given |= _of_sample(result, given)
     write_page(
         path,
         collect(result.ensemble, result.labels, result=result, call=call, **given),
     )
+
+
+def _of_sample(result: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is given of all objects, for those that are shown."""
+    whole = [name for name in ("X", "truth", "ids") if given.get(name) is not None]
+    return {
+        name: _safe_indexing(given[name], result.objects)
+        for name in whole
+        if _num_samples(given[name]) == result.n_objects
+    }
 
 
 def check_report(path: str | os.PathLike) -> None:
@@ -151,13 +166,14 @@ def render(facts: Facts) -> str:
     values = asdict(facts)
     shown = [name for name in _SECTIONS if values[name] is not None]
     texts = _texts(facts)
-    sections = [Template(_asset(f"{name}.html")).substitute(texts) for name in shown]
     library, digest = _library()
     return Template(_asset("page.html")).substitute(
         texts,
         policy=f"'{_digest(script)}' '{digest}'",
         style=_asset("page.css"),
-        sections="\n".join(sections),
+        sections="\n".join(
+            Template(_asset(f"{name}.html")).substitute(texts) for name in shown
+        ),
         data=_json({**_COLOURS, **{name: values[name] for name in shown}}),
         library=library,
         script=script,
@@ -168,8 +184,10 @@ def render(facts: Facts) -> str:
 def _library() -> tuple[str, str]:
     """Return Plotly's script, packed as text, and the digest of its source."""
     source = import_optional("plotly.offline", "a report", "report").get_plotlyjs()
-    packed = b64encode(gzip.compress(source.encode(), mtime=0)).decode()
-    return packed, _digest(source)
+    return (
+        b64encode(gzip.compress(source.encode(), mtime=0)).decode(),
+        _digest(source),
+    )
 
 
 def _asset(name: str) -> str:
@@ -184,8 +202,7 @@ def _json(values: Any) -> str:
     """Return JSON that cannot end the script element that it stands in."""
     text = json.dumps(
         values, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    text = text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+    ).translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
     # Half of a surrogate pair, from a broken file, is no character of UTF-8.
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -252,8 +269,10 @@ def _truth_table(facts: Facts) -> str:
     if truth is None or len(truth["table"]) * len(truth["classes"]) > _CELLS:
         return ""
     head = "".join(f"<th scope=col>{_escaped(name)}</th>" for name in truth["classes"])
-    named = zip(facts.clusters["names"], truth["table"], strict=True)
-    rows = _rows((name, *(f"{count:,}" for count in row)) for name, row in named)
+    rows = _rows(
+        (name, *(f"{count:,}" for count in row))
+        for name, row in zip(facts.clusters["names"], truth["table"], strict=True)
+    )
     return (
         f"<thead><tr><th scope=col>cluster</th>{head}</tr></thead><tbody>{rows}</tbody>"
     )

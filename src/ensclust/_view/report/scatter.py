@@ -57,8 +57,7 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     rank = np.empty(len(shuffled), np.int64)
     rank[by_cluster] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
     # A few of each cluster come first, then the rest as it was shuffled.
-    chosen = np.argsort(rank >= _FEWEST, kind="stable")[:_SHOWN]
-    return np.sort(shuffled[chosen])
+    return np.sort(shuffled[np.argsort(rank >= _FEWEST, kind="stable")[:_SHOWN]])
 
 
 def _taken(X: Any, rows: np.ndarray) -> Any:
@@ -70,8 +69,10 @@ def _taken(X: Any, rows: np.ndarray) -> Any:
     try:
         return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     except (TypeError, ValueError) as error:
-        said = str(error).splitlines()[0].rstrip(".")
-        msg = f"X cannot be drawn: {said}. Give finite numbers, one row per object."
+        msg = (
+            f"X cannot be drawn: {str(error).splitlines()[0].rstrip('.')}. Give finite "
+            "numbers, one row per object."
+        )
         raise ValueError(msg) from None
 
 
@@ -79,12 +80,12 @@ def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:
     """Return unit rows with an entry for each base cluster of an object."""
     labels = ensemble.columns[:, rows].T.astype(np.int64)
     is_present = labels != ensemble.missing
-    cluster = (labels + ensemble.offsets[:-1])[is_present]
     n_present = is_present.sum(axis=1)
     begin = np.concatenate([[0], np.cumsum(n_present)])
     value = np.repeat(1 / np.sqrt(np.maximum(n_present, 1)), n_present)
     return sparse.csr_array(
-        (value, cluster, begin), shape=(len(rows), ensemble.n_base_clusters)
+        (value, (labels + ensemble.offsets[:-1])[is_present], begin),
+        shape=(len(rows), ensemble.n_base_clusters),
     )
 
 

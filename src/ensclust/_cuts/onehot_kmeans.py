@@ -29,7 +29,7 @@ from ensclust import _kernels
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
-from ensclust._trees.known_rows import Affinity
+from ensclust._trees.known_rows import Affinity, histogram
 
 _NEVER = 1e300  # score of a centre that nobody may join
 _SMALL = 2**20  # look-ups below which waking a second thread costs more
@@ -318,7 +318,9 @@ def onehot_kmeans(
     start = partial(_from_rows, Problem.of(rows, divergence), *settings)
     found = parallel.run(_best_of, [(starts, start)] * outer, n_jobs=outer)
     best = min(found, key=lambda one: one[:2])[-1]
-    return best._replace(labels=best.labels[inverse])
+    k = best.members.shape[1]
+    members = histogram(rows.labels, rows.counts, best.labels, rows.start, k).T
+    return best._replace(labels=best.labels[inverse], members=members)
 
 
 def check_init(init: Any, n_clusters: int, n_objects: int) -> np.ndarray | None:
@@ -470,7 +472,7 @@ def descend(
         if trace and not repaired and trace[-1] - objective < tol:
             break
         trace.append(objective)
-        kept = tables, totals[0].copy()
+        kept = tables, totals[0]
         centres = (totals[0].copy(), totals[1].copy())
         repaired = accepted(centres, tables, totals)
         if not moved and not repaired:

@@ -185,12 +185,20 @@ class KnownRows:
 
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the mean similarity to each cluster, scaled to sum to 1."""
-        histogram = np.zeros((self.labels.max() + 1, self.affinity.offsets[-1]), int)
-        for m, column in enumerate(self.rows.T):
-            there = column >= 0
-            cells = self.labels[there], self.affinity.offsets[m] + column[there]
-            np.add.at(histogram, cells, self.counts[there])
-        return self.affinity.memberships(histogram, rows)
+        own = (self.rows, self.counts, self.labels, self.affinity.offsets)
+        found = histogram(*own, int(self.labels.max()) + 1)
+        return self.affinity.memberships(found, rows)
+
+
+def histogram(
+    rows: np.ndarray, counts: np.ndarray, labels: np.ndarray, offsets, k: int
+) -> np.ndarray:
+    """Return the objects of each label in each base cluster, (k, Nc)."""
+    found = np.zeros((k, offsets[-1]), np.int64)
+    for first, column in zip(offsets, rows.T, strict=False):
+        there = column >= 0
+        np.add.at(found, (labels[there], first + column[there]), counts[there])
+    return found
 
 
 def per_clustering(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -421,14 +421,15 @@ def test_an_interrupted_run_goes_on_from_its_counts(
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:  # after the counts
-        patch.setattr(ensclust._methods.METHODS[method], "_solve", interrupt)
+    with monkeypatch.context() as patch:  # after the counts, and the distinct rows
+        patch.setattr("ensclust._cuts.voting.settle", interrupt)
+        patch.setattr("ensclust._cuts.onehot_kmeans._best_of", interrupt)
         with pytest.raises(KeyboardInterrupt):
             consensus(blocks(), 4, method, **options)
     assert not list(kept.glob(".*"))  # nothing half written
     with monkeypatch.context() as patch:
-        patch.setattr("ensclust._stream.tally.count", interrupt)
-        patch.setattr("ensclust._stream.tally.distinct", interrupt)
+        patch.setattr("ensclust._stream.counting.count_block", interrupt)
+        patch.setattr("ensclust._stream.counting.distinct", interrupt)
         found = np.asarray(consensus(blocks(), 4, method, **options))
     expected = consensus(labels, 4, method, random_state=1)
     np.testing.assert_array_equal(found, expected)

@@ -12,15 +12,18 @@ from threading import Timer
 PATIENCE = 1.0  # seconds; what takes less needs no plain line
 INTERVAL = 10.0  # seconds between plain lines about the same work
 
-_shown: ContextVar[Callable[[int, int], None] | None] = ContextVar(
+_shown: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
     "progress that is shown", default=None
 )
 
 
-def tell(done: int, total: int) -> None:
-    """Say that ``done`` of ``total`` is done, to the progress that is shown, if any."""
+def tell(done: int, total: int, phase: str = "") -> None:
+    """Say that ``done`` of ``total`` is done, to the progress that is shown, if any.
+
+    ``phase`` names the work, where a call has several kinds of it one after the other.
+    """
     if show := _shown.get():
-        show(done, total)
+        show(done, total, phase)
 
 
 @contextmanager
@@ -76,8 +79,9 @@ def _moving_line(text: str, total: int | None):
         def begin(part: str) -> None:
             line.update(task, description=f"{text}: {part}", completed=next(numbers))
 
-        def show(done: int, of: int) -> None:
-            line.update(task, completed=done, total=of, left="left")
+        def show(done: int, of: int, phase: str) -> None:
+            words = f"{text}: {phase}" if phase else text
+            line.update(task, description=words, completed=done, total=of, left="left")
 
         yield begin, show
 
@@ -85,7 +89,7 @@ def _moving_line(text: str, total: int | None):
 @contextmanager
 def _plain_lines(text: str, _total: int | None):
     start = last = begun = time.monotonic()
-    now_of = 0
+    now_of: tuple[int, str] = (0, "")
     stream = sys.stderr
 
     def say(words: str) -> None:
@@ -95,15 +99,16 @@ def _plain_lines(text: str, _total: int | None):
         if time.monotonic() - start >= PATIENCE:
             say(f"{text}: {part}")
 
-    def show(done: int, of: int) -> None:
+    def show(done: int, of: int, phase: str) -> None:
         nonlocal last, begun, now_of
         now = time.monotonic()
-        if of != now_of:  # the next kind of work
-            begun, now_of = now, of
+        if (of, phase) != now_of:  # the next kind of work
+            begun, now_of = now, (of, phase)
         if now - last >= INTERVAL and 0 < done < of:
             last = now
             left = (now - begun) * (of - done) / done
-            say(f"{text}: {100 * done // of} %, about {left:.0f} s left")
+            words = f"{text}: {phase}" if phase else text
+            say(f"{words}: {100 * done // of} %, about {left:.0f} s left")
 
     timer = Timer(PATIENCE, say, [text])
     timer.daemon = True

@@ -1,9 +1,9 @@
 """How far k-means runs must be taken, judged by the consensus that they lead to.
 
 ``python -m benchmarks.effort`` writes effort.json and effort.md to
-benchmarks/results/effort, and the marked part of docs/performance.md. Every setting makes its base clusterings with
-the seeds and numbers of clusters of the reference, so that differences are paired. Runs
-that are in the JSON file are not repeated.
+benchmarks/results/effort, and the marked part of docs/performance.md. Every setting
+makes its base clusterings with the seeds and numbers of clusters of the reference, so
+that differences are paired. Runs that are in the JSON file are not repeated.
 """
 
 from __future__ import annotations

@@ -35,11 +35,28 @@ def labels(kind: str, **spec) -> np.ndarray:
     return np.load(path)
 
 
-def features(n: int) -> np.ndarray:
-    """Return objects around 26 Gaussian centres in 16 dimensions, unit noise."""
+def feature_file(n: int, d: int = N_FEATURES) -> Path:
+    """Return the path of features in float32, as a file that can be mapped."""
+    folder = Path(os.environ.get(CACHE, tempfile.gettempdir()))
+    path = folder / f"ensclust-bench-features-{n}-{d}.npy"
+    if not path.exists():
+        X = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
+        for i in range(0, n, 50 * BLOCK):
+            X[i : i + 50 * BLOCK] = features(min(n - i, 50 * BLOCK), d)
+        X.flush()
+    return path
+
+
+def features(n: int, d: int = N_FEATURES) -> np.ndarray:
+    """Return objects around 26 Gaussian centres in d dimensions, unit noise.
+
+    With more dimensions centres are nearer to each other in each of them, so that
+    clusters overlap as much.
+    """
     rng = np.random.default_rng(0)
-    centres = rng.normal(scale=CENTRE_SCALE, size=(N_CLUSTERS, N_FEATURES))
-    return centres[rng.integers(0, N_CLUSTERS, n)] + rng.normal(size=(n, N_FEATURES))
+    scale = CENTRE_SCALE * (N_FEATURES / d) ** 0.5
+    centres = rng.normal(scale=scale, size=(N_CLUSTERS, d))
+    return centres[rng.integers(0, N_CLUSTERS, n)] + rng.normal(size=(n, d))
 
 
 def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.table import Bar, Measurement, Side, consensus, labelled
 
 STAGES_GROWTH = 11  # most times that counts and votes may take for ten times the rows
-SCATTER = 1.02  # most that clusters may be wider than a rival's
+GEMM = "matrix product alone"
 DISTANCE = "mean squared distance to centres"
 LINKAGE_GROWTH = 30  # most times that linkage of five times the objects may take
 
@@ -78,38 +78,101 @@ def many_leaves(sizes: dict) -> list[Measurement]:
 
 def generating(sizes: dict) -> list[Measurement]:
     """Make base clusterings beside the loops that a skilled user would write."""
-    n, base = sizes["many"], sizes["base"]
-    x_mb, label_mb = n * 16 * 4 / 1e6, n * base["m"] / 1e6
-    reach = 1.5 * x_mb + label_mb
-    note = f"1.5x X in float32, {x_mb:g} MB, and labels, {label_mb:g} MB"
-    rival, plain = "scikit-learn loop", "default threads"
-    found = [
-        made(sizes["objects"], base, "KMeans", {rival: rival, plain: "plain loop"})
-    ]
-    for kind in ("KMeans", "MiniBatchKMeans"):
-        one = made(n, base, kind, {rival: rival})
-        frugal = Bar("ensclust", reach, "under", None, "work_mb", "MB", note)
-        found.append(replace(one, bars=(*one.bars, frugal)))
-    return found
+    loop, mini = "scikit-learn loop", "MiniBatchKMeans loop"
+    found = []
+    for n, d, faster, wider in sizes["generated"]:
+        rivals = {loop: (loop, {"kind": "KMeans"})}
+        if n == sizes["many"]:
+            rivals[mini] = (loop, {"kind": "MiniBatchKMeans"})
+        one = made(n, d, sizes["base"], rivals)
+        bars = [
+            Bar("ensclust", faster, against=loop),
+            Bar("ensclust", wider, "share", loop, "digest", DISTANCE),
+        ]
+        if n == sizes["many"]:
+            bars += [
+                Bar("ensclust", 1, against=mini),
+                Bar("ensclust", 1, "share", mini, "digest", DISTANCE),
+            ]
+            x_mb, label_mb = n * d * 4 / 1e6, n * sizes["base"]["m"] / 1e6
+            note = f"X in float32, {x_mb:g} MB, labels, {label_mb:g} MB, and 250 MB"
+            reach = x_mb + label_mb + 250
+            bars.append(Bar("ensclust", reach, "under", None, "peak_mb", "MB", note))
+        found.append(replace(one, bars=tuple(bars)))
+    n = sizes["objects"]
+    found.append(other_kmeans(n, sizes["base"]))
+    return [*found, *fitting(sizes), *assigning(sizes)]
 
 
-def made(n: int, base: dict, kind: str, rivals: dict[str, str]) -> Measurement:
-    """Return one way to make base clusterings beside others, by name and work."""
-    options = {"n": n, **base, "kind": kind}
-    sides = {"ensclust": "generate", **rivals}
+def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
+    """Return our way to make base clusterings beside others, by name and work."""
+    options = {"n": n, "d": d, **base}
     return Measurement(
-        f"generate-{kind}-{n}",
-        f"generate, {kind}, N = {n:,}, d = 16, M = {base['m']}",
-        tuple(Side(name, work, options) for name, work in sides.items()),
-        tuple(
-            bar
-            for name in rivals
-            for bar in (
-                Bar("ensclust", 1, "share", name),
-                Bar("ensclust", SCATTER, "share", name, "digest", DISTANCE),
-            )
+        f"generate-{n}-{d}",
+        f"generate, N = {n:,}, d = {d}, M = {base['m']}",
+        (
+            Side("ensclust", "generate", options),
+            *(
+                Side(name, work, {**options, **more})
+                for name, (work, more) in rivals.items()
+            ),
         ),
     )
+
+
+def other_kmeans(n: int, base: dict) -> Measurement:
+    """Return the k-means of other libraries, as they come and taken further."""
+    names = {
+        "faiss": ("faiss", {}),
+        "faiss, all objects, 100 iterations": ("faiss", {"most": n, "niter": 100}),
+        "scikit-learn-intelex": ("intelex", {}),
+        "fastkmeans": ("fastkmeans", {}),
+    }
+    one = made(n, 16, base, names)
+    bars = [
+        bar
+        for name in names
+        for bar in (
+            Bar("ensclust", 1, against=name),
+            Bar("ensclust", 1, "share", name, "digest", DISTANCE),
+        )
+    ]
+    title = f"generate beside other k-means, N = {n:,}, d = 16, M = {base['m']}"
+    return replace(one, name=f"kmeans-{n}", title=title, bars=tuple(bars))
+
+
+def fitting(sizes: dict) -> list[Measurement]:
+    """Return fits from features to labels, to compare with another checkout."""
+    return [
+        Measurement(
+            f"fit-{n}",
+            f"ECPCSMC({sizes['k']}).fit(X), N = {n:,}, d = 16",
+            (Side("ensclust", "fit", {"n": n, "k": sizes["k"]}),),
+        )
+        for n in (sizes["objects"], sizes["many"])
+    ]
+
+
+def assigning(sizes: dict) -> list[Measurement]:
+    """Return passes of k-means beside the products that they cannot do without."""
+    base, found = sizes["base"], []
+    for d in (8, 16, 32):
+        options = {"n": sizes["assigned"], "d": d, **base}
+        sides = Side("ensclust", "assign", options), Side(GEMM, "products", options)
+        bars = (Bar("ensclust", 1.4, "share", GEMM),)
+        title = f"one assignment, N = {sizes['assigned']:,}, d = {d}, M = {base['m']}"
+        found.append(Measurement(f"assign-{d}", title, sides, bars))
+    options = {"n": sizes["mapped"], **base}
+    sides = (
+        Side("ensclust", "block pass", options),
+        Side(GEMM, "mapped products", options),
+    )
+    bars = (
+        Bar("ensclust", 3, "share", GEMM),
+        Bar("ensclust", 1500, "under", None, "peak_mb", "MB"),
+    )
+    title = f"one pass over a memory map in blocks, N = {sizes['mapped']:,}, d = 16"
+    return [*found, Measurement("assign-mapped", title, sides, bars)]
 
 
 def first_use(sizes: dict) -> Measurement:

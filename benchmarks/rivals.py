@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks import inputs
 
 
-def features_of(n, **options):
-    return inputs.features(n).astype(np.float32), options
+def features_of(n, d=inputs.N_FEATURES, **options):
+    return inputs.features(n, d).astype(np.float32), options
 
 
 def numbers_of_clusters(options) -> list[int]:
@@ -38,7 +38,7 @@ def loop(X, options):
 
     ks = numbers_of_clusters(options)
     runs = (delayed(run)(k, seed) for seed, k in enumerate(ks))
-    return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs))
+    return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs)), X
 
 
 def plain_loop(X, options):
@@ -49,7 +49,46 @@ def plain_loop(X, options):
         KMeans(k, n_init=1, max_iter=100, random_state=seed).fit(X).labels_
         for seed, k in enumerate(numbers_of_clusters(options))
     ]
-    return np.column_stack(columns).astype(np.uint8)
+    return np.column_stack(columns).astype(np.uint8), X
+
+
+def faiss(X, options):
+    """Return M clusterings by faiss, with all its iterations and objects."""
+    import faiss
+
+    columns = []
+    for seed, k in enumerate(numbers_of_clusters(options)):
+        model = faiss.Kmeans(
+            X.shape[1], k, niter=options.get("niter", 25), seed=seed,
+            min_points_per_centroid=1,
+            max_points_per_centroid=options.get("most", 256),
+        )  # fmt: skip
+        model.train(X)
+        columns.append(model.index.search(X, 1)[1][:, 0])
+    return np.column_stack(columns).astype(np.uint8), X
+
+
+def intelex(X, options):
+    """Return M clusterings by scikit-learn-intelex, one after the other."""
+    from sklearnex.cluster import KMeans
+
+    columns = [
+        KMeans(k, n_init=1, max_iter=100, random_state=seed).fit(X).labels_
+        for seed, k in enumerate(numbers_of_clusters(options))
+    ]
+    return np.column_stack(columns).astype(np.uint8), X
+
+
+def fastkmeans(X, options):
+    """Return M clusterings by fastkmeans, on the processor."""
+    from fastkmeans import FastKMeans
+
+    columns = []
+    for seed, k in enumerate(numbers_of_clusters(options)):
+        model = FastKMeans(X.shape[1], k, seed=seed, gpu=False)
+        model.train(X)
+        columns.append(model.predict(X))
+    return np.column_stack(columns).astype(np.uint8), X
 
 
 def agglomerative(labels, options):

@@ -19,6 +19,7 @@ from benchmarks import inputs, literal, rivals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_GEMM_ROWS = 512  # objects that are multiplied at a time: products stay in cache
 FEW = {"n": 200, "m": 2, "lo": 3, "hi": 4}
 SMALL = {"kind": "nearest", "spec": {"n": 400, "m": 4, "lo": 5, "hi": 12}}
 IMPORT = (
@@ -142,9 +143,76 @@ def counts_and_votes(labels, _):
 def generate(X, options):
     from ensclust import generate
 
-    algorithm = "lloyd" if options["kind"] == "KMeans" else "minibatch"
     ks = rivals.numbers_of_clusters(options)
-    return generate(X, len(ks), base_k=ks, algorithm=algorithm, random_state=0)
+    return generate(X, len(ks), base_k=ks, random_state=0), X
+
+
+def fit(X, options):
+    """Find the consensus of features, from base clusterings of our own."""
+    from ensclust import ECPCSMC
+
+    return ECPCSMC(options["k"], random_state=0).fit(X).labels_
+
+
+def centres_of(n, d=inputs.N_FEATURES, **options):
+    """Return features and centres of M runs, objects that were drawn at random."""
+    X = inputs.features(n, d).astype(np.float32)
+    rng = np.random.default_rng(1)
+    ks = rivals.numbers_of_clusters(options)
+    return X, [X[rng.choice(n, k, replace=False)] for k in ks]
+
+
+def assign(X, centres):
+    """Pass over all objects once: nearest centre of every run."""
+    from ensclust._generate import kmeans
+
+    halves = [kmeans.half_norms(own) for own in centres]
+    labels = np.empty((len(centres), len(X)), np.uint8)
+    kmeans.label(kmeans.Rows.of(X), centres, halves, labels)
+    return labels
+
+
+def products(X, centres):
+    """Multiply all objects with all centres, in blocks: what BLAS alone needs."""
+    whole = np.ascontiguousarray(np.concatenate(centres).T)
+    out = np.empty((_GEMM_ROWS, whole.shape[1]), np.float32)
+    for i in range(0, len(X), _GEMM_ROWS):
+        part = X[i : i + _GEMM_ROWS]
+        np.matmul(part, whole, out=out[: len(part)])
+
+
+def mapped_of(n, d=inputs.N_FEATURES, **options):
+    """Return the path of a file of features, and centres of M runs."""
+    path = inputs.feature_file(n, d)
+    X = np.load(path, mmap_mode="r")
+    rng = np.random.default_rng(1)
+    ks = rivals.numbers_of_clusters(options)
+    return path, [np.array(X[np.sort(rng.choice(n, k, replace=False))]) for k in ks]
+
+
+def block_pass(path, centres):
+    """Pass over blocks of a memory map once, adding each object to its centres."""
+    from ensclust import Blocks
+    from ensclust._generate import kmeans
+    from ensclust._generate.objects import InBlocks, Survey
+
+    X = np.load(path, mmap_mode="r")
+    ends = np.zeros(X.shape[1]), np.full(X.shape[1], 20.0)
+    blocks = Blocks(path, content="features")
+    lengths = {i: block.n_rows for i, block in enumerate(blocks)}
+
+    def work(rows):
+        return kmeans.add_nearest(kmeans.Rows.of(rows), centres, 2.0**24)
+
+    def add(one, other):
+        return [(a + c, b + d) for (a, b), (c, d) in zip(one, other, strict=True)]
+
+    found = InBlocks(blocks, Survey(lengths, *ends)).fold(work, add, "")
+    return float(sum(counts.sum() for _, counts in found))
+
+
+def mapped_products(path, centres):
+    products(np.load(path, mmap_mode="r"), centres)
 
 
 def resampling(X, options):
@@ -171,9 +239,13 @@ def n_clusters(labels):
     return float(len(np.unique(labels)))
 
 
-def scatter(labels):
-    """Return the mean squared distance of objects to the means of their clusters."""
-    X = inputs.features(len(labels))
+def scatter(found):
+    """Return the mean squared distance of objects to the means of their clusters.
+
+    ``found`` has labels, or an Ensemble of them, and the features.
+    """
+    labels, X = found
+    labels, X = getattr(labels, "labels", labels), X.astype(np.float64)
     own = []
     for column in labels.T:
         sizes = np.bincount(column)
@@ -189,7 +261,8 @@ def is_ours(work: str, params: dict) -> bool:
 
 OURS = (
     *("propagate", "intersections", "link", "consensus", "coarse consensus", "import"),
-    *("counts and votes", "generate", "resampling", "command"),
+    *("counts and votes", "generate", "resampling", "command", "fit", "assign"),
+    "block pass",
 )
 WORKS = {
     "propagate": Work(weights_of, propagate, {**SMALL, "steps": 20}, np.mean),
@@ -223,9 +296,15 @@ WORKS = {
         is_self_timed=True,
     ),
     "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
-    "generate": Work(
-        rivals.features_of, generate, FEW, lambda ensemble: scatter(ensemble.labels)
-    ),
+    "generate": Work(rivals.features_of, generate, FEW, scatter),
+    "fit": Work(rivals.features_of, fit, {**FEW, "k": 3}, n_clusters),
+    "assign": Work(centres_of, assign, FEW, n_clusters),
+    "products": Work(centres_of, products, FEW),
+    "block pass": Work(mapped_of, block_pass, FEW, float),
+    "mapped products": Work(mapped_of, mapped_products, FEW),
+    "faiss": Work(rivals.features_of, rivals.faiss, FEW, scatter),
+    "intelex": Work(rivals.features_of, rivals.intelex, FEW, scatter),
+    "fastkmeans": Work(rivals.features_of, rivals.fastkmeans, FEW, scatter),
     "scikit-learn loop": Work(rivals.features_of, rivals.loop, FEW, scatter),
     "plain loop": Work(rivals.features_of, rivals.plain_loop, FEW, scatter),
     "agglomerative": Work(

@@ -27,8 +27,13 @@ OTHER = {  # whose input is no label matrix
     "consensusclustering": FEATURES,
     "pyckmeans": FEATURES,
     "kemlglearn": FEATURES,
+    **dict.fromkeys(("fit", "assign", "products", "block pass"), FEATURES),
+    **dict.fromkeys(("mapped products", "faiss", "intelex", "fastkmeans"), FEATURES),
 }
-PEERS = ("fastcluster", "consensusclustering", "pyckmeans", "kemlglearn")
+PEERS = (
+    *("fastcluster", "consensusclustering", "pyckmeans", "kemlglearn"),
+    *("faiss", "sklearnex", "fastkmeans"),
+)
 PARAMS = {
     "agglomerative": {"k": 3},
     "propagate": {"steps": 3},
@@ -70,7 +75,7 @@ def test_the_table_has_every_method():
     "name", [name for name, work in WORKS.items() if not work.is_self_timed]
 )
 def test_a_work_is_measured(name, cache):
-    package = name.removesuffix(" linkage")
+    package = name.removesuffix(" linkage").replace("intelex", "sklearnex")
     if package in PEERS:
         pytest.importorskip(package, reason="not a dependency of the tests")
     params = OTHER.get(name) or {**CHEAP, **PARAMS.get(name, {})}
@@ -92,7 +97,7 @@ def test_the_scatter_of_clusterings_is_the_mean_squared_distance():
         for column in labels.T
         for c in range(4)
     ]
-    assert scatter(labels) == pytest.approx(np.sum(expected) / 3)
+    assert scatter((labels, X)) == pytest.approx(np.sum(expected) / 3)
 
 
 def test_ours_and_theirs_have_the_same_result(cache):

@@ -22,7 +22,7 @@ from ensclust._support.validation import check_choice, check_integer, unexpected
 
 SAMPLE = 20_000  # objects that runs start from, unless there are fewer
 _PER_CENTRE = 50  # objects of the sample for each centre, where these are many
-_VISITS = 2_000_000  # objects that "auto" visits in passes, all in all
+_VISITS = 500_000  # objects that "auto" visits in passes, all in all
 
 
 class Effort(NamedTuple):

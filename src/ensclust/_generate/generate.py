@@ -73,7 +73,7 @@ def generate(
         How far k-means is taken if there are more than 20,000 objects. Runs converge on
         20,000 objects drawn at random (50 per centre if these are more). Then all
         objects move the centres, in this many passes at most: "full" allows
-        ``max_iter`` of them, "auto" about 2,000,000 / N, which gives a consensus as
+        ``max_iter`` of them, "auto" 500,000 / N, at least 1, which gives a consensus as
         good (see the page "Speed and memory"). 0 leaves the centres of the sample.
     random_state : int, RandomState instance or None
         Decides k and the seed of every run before the first one starts.

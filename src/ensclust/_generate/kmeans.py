@@ -27,6 +27,7 @@ from ensclust._support.progress import tell
 INITS = ("k-means++", "classic-k-means++", "random")
 MAX_BOUNDS = 2**28  # bytes of bounds; where there are more rows, all are looked at
 _MAX_DISTANCES = 2**24  # that k-means++ keeps; runs are taken together up to these
+_MAX_TILES = 2**24  # numbers that k-means++ keeps as tiles, beside the rows
 _CHUNK = 2**20  # cells that are worked on at a time
 
 
@@ -187,58 +188,66 @@ class _Run:
         self.centres = centres
         self.n_iter = 0
         self.labels = np.full(n, -1, np.int32)
-        self.slack = np.full(n if bounds else 1, -np.inf, rows.dtype)
-        self.bounds = bounds
+        self.slack = np.full(n, -np.inf, rows.dtype) if bounds else None
         self.moves = np.zeros(k)
+        self.apart = (0.0, 0.0)  # of any two centres: as measured, and at least now
         self.sums = np.zeros((k, rows.shape[1]), np.int64)
         self.counts = np.zeros(k, np.int64)
 
     def advance(self, norms: np.ndarray, scale: float, least: float) -> bool:
         """Do one iteration; return whether another one is worth it."""
-        rows, centres = self.rows, self.centres
-        W, half, _ = rows.packed([centres])
-        error, enough = self._rounding(norms)
-        slack = self.slack if self.bounds else np.full(len(norms), -np.inf, rows.dtype)
+        rows, centres, slack = self.rows, self.centres, self.slack
+        if slack is None:
+            slack = np.full(len(norms), -np.inf, rows.dtype)
+        half = half_norms(centres)
+        W, packed, _ = rows.packed([centres], [half])
         n_moved = _kernels.kmeans.step(
             *rows.arrays,
-            *(norms, W, half, self._loss(), enough, error, scale),
+            *(norms, W, packed, *self._bounds(float(half.max()), norms), scale),
             *(self.labels, slack, self.sums, self.counts),
         )
         self.n_iter += 1
         new = means(self.sums, self.counts, scale, centres)
         repaired = self._repair(new)
-        shift = ((new.astype(np.float64) - centres) ** 2).sum(axis=1)
+        shift = np.square(np.subtract(new, centres, dtype=np.float64)).sum(axis=1)
         self.moves, self.centres = np.sqrt(shift), new
         return bool(repaired or (n_moved > 0 and shift.sum() > least))
 
-    def _loss(self) -> np.ndarray:
-        """Return by how much each centre's rows may have come nearer to another."""
-        order = np.argsort(self.moves)
-        others = np.full(len(self.moves), self.moves[order[-1]])
-        others[order[-1]] = self.moves[order[-2]] if len(order) > 1 else 0.0
-        unit = np.finfo(self.rows.dtype).eps
-        size = np.sqrt(2 * half_norms(self.centres).max())
-        return ((self.moves + others) * (1 + 4 * unit) + 4 * unit * size).astype(
-            self.rows.dtype
-        )
+    def _bounds(self, half: float, norms: np.ndarray) -> tuple:
+        """Return what the centres' moves and rounding do to the slack of rows.
 
-    def _rounding(self, norms: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return bounds of what rounding does to distances, and to what is nearest.
-
-        A score is a sum of D products, each step rounded: it is off by at most D units
-        of |x| |c| + |c|^2 / 2. Two computed scores are in the order of the distances if
-        squares of these differ by more than four times that; and they do if distances
-        differ by that over their sum, which is at least that of two centres.
+        First by how much the rows of each centre may have come nearer to another one.
+        Then the slack that certainly keeps a row with its centre, and the error of
+        squared distances: a score is a sum of D products, each step rounded, so it is
+        off by at most D units of |x| |c| + |c|^2 / 2. Computed scores are in the order
+        of distances if the squares of these differ by more than four times that; and
+        they do if distances differ by that over their sum, which is at least that of
+        two centres. ``half`` is the largest of half the squared norms of centres.
         """
-        D, unit = self.rows.shape[1] + 5, np.finfo(self.rows.dtype).eps / 2
-        half = half_norms(self.centres)
-        size = np.sqrt(2 * half.max())
-        error = np.array([half.max(), size, 0.0]) * (3 * D * unit)
-        error[2] = 8 * unit
-        apart = _separation(self.centres)
-        worst = D * unit * (half.max() + size * float(np.sqrt(norms.max())))
+        dtype, unit = self.rows.dtype, np.finfo(self.rows.dtype).eps / 2
+        D, size = self.rows.shape[1] + 5, np.sqrt(2 * half)
+        most = self.moves.argmax()
+        others = np.full(len(self.moves), self.moves[most])
+        others[most] = np.delete(self.moves, most).max(initial=0.0)
+        loss = (self.moves + others) * (1 + 8 * unit) + 8 * unit * size
+        worst = D * unit * (half + size * float(np.sqrt(norms.max())))
+        apart = self._separation()
         enough = 4 * worst / apart if apart > 0 else np.inf
-        return error.astype(self.rows.dtype), self.rows.dtype.type(enough)
+        error = np.array([3 * D * unit * half, 3 * D * unit * size, 8 * unit], dtype)
+        return loss.astype(dtype), dtype.type(enough), error
+
+    def _separation(self) -> float:
+        """Return a lower bound of the distance of any two centres, infinite for one.
+
+        They are no nearer than they were, less their moves; they are measured again
+        when little is left of that.
+        """
+        measured, left = self.apart
+        left -= 2 * float(self.moves.max())
+        if not left > measured / 2:
+            measured = left = _separation(self.centres)
+        self.apart = measured, left
+        return left
 
     def _repair(self, new: np.ndarray) -> bool:
         """Let centres without rows be the rows that are farthest from their own."""
@@ -281,7 +290,7 @@ def _starts(
     greedy = init == "k-means++"
     trials = [2 + int(np.log(k)) if greedy else 1 for k in ks]
     uniform = [rng.random((k, t)) for rng, k, t in zip(rngs, ks, trials, strict=True)]
-    at_once = max(1, _MAX_DISTANCES // (len(norms) * max(trials)))
+    at_once = max(1, _MAX_DISTANCES // len(norms))
     return [
         chosen
         for a, b in parallel.strips(len(ks), at_once)
@@ -303,11 +312,18 @@ class _PlusPlus:
         self.n_tiles = -(-len(norms) // lanes)
         self.norms = np.zeros(self.n_tiles * lanes, rows.dtype)
         self.norms[: len(norms)] = norms
+        self.tiles = np.empty((0, 0, lanes), rows.dtype)
+        n_columns = _four(rows.shape[1])
+        if len(rows.X) and len(self.norms) * n_columns <= _MAX_TILES:
+            whole = np.zeros((len(self.norms), n_columns), rows.dtype)
+            whole[: len(norms), : rows.shape[1]] = rows.X
+            turned = whole.reshape(self.n_tiles, lanes, n_columns).transpose(0, 2, 1)
+            self.tiles = np.ascontiguousarray(turned)
 
     def draw(self, ks: list[int], uniform: list[np.ndarray]) -> list[np.ndarray]:
         """Return the rows of k centres for each run, by k rows of random numbers."""
         n, m = self.rows.shape[0], len(ks)
-        chosen = [np.empty(k, np.int64) for k in ks]
+        starts = [np.empty(k, np.int64) for k in ks]
         distance = np.full((m, len(self.norms)), np.inf, self.rows.dtype)
         distance[:, n:] = 0
         totals = np.empty((m, self.n_tiles))
@@ -322,27 +338,30 @@ class _PlusPlus:
             drawn = (numbers * n).astype(np.int64)
             if j:
                 _kernels.kmeans.draw(distance, totals, numbers, run_of, n, drawn)
-            new, sums = self._closer(drawn, run_of, distance)
-            potential = sums.sum(axis=1)
-            ends = np.cumsum([0, *trials])
-            for run, (a, b) in zip(active, pairwise(ends), strict=True):
-                best = a + int(potential[a:b].argmin())
-                chosen[run][j] = drawn[best]
-                distance[run], totals[run] = new[best], sums[best]
-        return chosen
+            if sum(trials) > len(active):
+                potential = self._left_by(drawn, run_of, distance).sum(axis=1)
+                ends = np.cumsum([0, *trials])
+                best = [a + int(potential[a:b].argmin()) for a, b in pairwise(ends)]
+                drawn, run_of = drawn[best], run_of[best]
+            totals[active] = self._left_by(drawn, run_of, distance, chosen=True)
+            for run, row in zip(active, drawn, strict=True):
+                starts[run][j] = row
+        return starts
 
-    def _closer(self, drawn, run_of, distance) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances that each candidate leaves, and their sums by tile."""
+    def _left_by(
+        self, drawn: np.ndarray, run_of: np.ndarray, distance, *, chosen: bool = False
+    ) -> np.ndarray:
+        """Return what candidates leave of the distances, summed up by tile."""
         rows = self.rows
         W, half, _ = rows.packed([rows.take(drawn)])
-        run_of = np.resize(run_of, len(half))
-        new = np.empty((len(half), len(self.norms)), rows.dtype)
+        # Candidates are made up to a multiple of four by some that are infinitely far.
+        run_of = np.concatenate([run_of, np.zeros(len(half) - len(run_of), np.int64)])
         totals = np.empty((len(half), self.n_tiles))
-        shared = (self.norms, W, half, run_of, distance, new, totals)
+        shared = (self.tiles, self.norms, W, half, run_of, chosen, distance, totals)
         spans = parallel.blocks(self.n_tiles, parallel.thread_count(self.n_jobs))
         work = _kernels.kmeans.closer
         parallel.run_spans(work, spans, (*rows.arrays, *shared), n_jobs=self.n_jobs)
-        return new, totals
+        return totals[: len(drawn)]
 
 
 def improve(

@@ -288,11 +288,10 @@ def step(
     norm, nearest = np.zeros(LANES, dtype), np.empty(LANES, np.int32)
     n_moved = n_rows = 0
     for i in range(n):
-        if labels[i] >= 0:
-            slack[i] -= loss[labels[i]]
-        if not slack[i] > least:
-            rows[n_rows] = i
-            n_rows += 1
+        left = slack[i] - loss[max(labels[i], 0)]
+        slack[i] = left
+        rows[n_rows] = i  # no branch: which rows are to be looked at is hard to foresee
+        n_rows += 0 if left > least else 1
         if n_rows == LANES or (i == n - 1 and n_rows > 0):
             if X.shape[0] > 0:
                 turn(X, rows, n_rows, tile)
@@ -344,29 +343,35 @@ def closer(
     data,  # IN
     indices,  # IN
     indptr,  # IN
+    tiles,  # IN (T, D, LANES), all tiles of X, or none: then they are made as needed
     norms,  # IN (T * LANES,), squared norms of the rows, 0 behind the last
     W,  # IN (C, D) or, for sparse rows, (d, C): candidates
     half,  # IN (C,)
     run_of,  # IN (C,) int64, the run that each is a candidate of
-    distance,  # IN (M, T * LANES), squared, to the nearest centre so far; 0 behind
-    new,  # OUT (C, T * LANES), the same with each of the candidates
-    totals,  # OUT (C, T) float64, sums of these over tiles
+    chosen,  # IN bool: they are the next centres, one for each run
+    distance,  # INOUT (M, T * LANES), squared, to the nearest centre; 0 behind
+    totals,  # OUT (C, T) float64: what is left of its sum over each tile
     t0,
     t1,
 ):
-    """Find what each candidate would leave of the distances, for tiles t0..t1-1."""
+    """Add up what candidates leave of the distances, for tiles t0..t1-1.
+
+    If they are chosen, distances become what they leave.
+    """
     n = indptr.shape[0] - 1 if X.shape[0] == 0 else X.shape[0]
     dtype = W.dtype
     tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
     score = np.zeros((4, LANES), dtype)  # behind the last row too
-    turned = np.empty((LANES, half.shape[0]), dtype)
+    turned = np.empty((LANES if X.shape[0] == 0 else 0, half.shape[0]), dtype)
     rows = np.empty(LANES, np.int64)
     parts = np.empty(16, dtype)
     for t in range(t0, t1):
         n_rows = min(LANES, n - t * LANES)
         for r in range(n_rows):
             rows[r] = t * LANES + r
-        if X.shape[0] > 0:
+        if tiles.shape[0] > 0:
+            tile = tiles[t]
+        elif X.shape[0] > 0:
             turn(X, rows, n_rows, tile)
         else:
             score_sparse(data, indices, indptr, rows, n_rows, W, half, turned)
@@ -380,19 +385,23 @@ def closer(
                     for r in range(n_rows):
                         score[j, r] = turned[r, c + j]
             for j in range(4):
-                before, after = distance[run_of[c + j], span], new[c + j, span]
-                own = score[j]
+                own, before = score[j], distance[run_of[c + j], span]
                 for r in range(LANES):
                     left = min(norm[r] - own[r] - own[r], before[r])
-                    after[r] = max(left, norm[r] * 0)
-                parts[:] = 0
-                for begin in range(0, LANES, 16):
+                    own[r] = max(left, norm[r] * 0)
+                # Sixteen sums at a time, in the order in which they are on any machine.
+                for r in range(16):
+                    parts[r] = own[r]
+                for begin in range(16, LANES, 16):
                     for r in range(16):
-                        parts[r] += after[begin + r]
+                        parts[r] += own[begin + r]
                 total = 0.0
                 for r in range(16):
                     total += np.float64(parts[r])
                 totals[c + j, t] = total
+                if chosen:
+                    for r in range(LANES):
+                        before[r] = own[r]
 
 
 @fused_jit

@@ -141,13 +141,20 @@ def fit(
         Number of threads.
     """
     placed = frame.place(sample)
-    options = {"init": effort.init, "max_iter": effort.max_iter, "tol": effort.tol}
+    converge = partial(
+        kmeans.converge,
+        init=effort.init,
+        max_iter=effort.max_iter,
+        tol=effort.tol,
+        n_jobs=n_jobs,
+    )
     centres: list[Any] = [None] * len(ks)
     n_iter, least = [0] * len(ks), [0.0] * len(ks)
     for group in _together(views):
         rows = Rows.of(views[group[0]].of(placed))
-        own = [[values[run] for run in group] for values in (ks, seeds)]
-        found = kmeans.converge(rows, *own, **options, n_jobs=n_jobs)
+        found = converge(
+            rows, [ks[run] for run in group], [seeds[run] for run in group]
+        )
         for run, at, taken in zip(group, *found, strict=True):
             centres[run], n_iter[run] = at, taken
             least[run] = effort.tol * rows.spread()
@@ -194,7 +201,8 @@ def _pass_over(objects, frame, centres, views, n_passes, least, n_jobs):
 
 def _sums(X: Any, *, frame: Frame, views, centres, scale: float, n_jobs) -> list:
     """Return the sums and numbers of the rows nearest to each centre of each run."""
-    placed, found = frame.place(X), {}
+    placed = frame.place(X)
+    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for group in _together(views):
         rows = Rows.of(views[group[0]].of(placed))
         own = kmeans.add_nearest(rows, [centres[run] for run in group], scale, n_jobs)

@@ -118,7 +118,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         memory.require(m * n, what, "Lower n_clusterings.")
         plan, objects = self._plan(X.shape), InMemory(X)
         labels = self._fit(plan, objects, X, objects.take(plan.sample_rows()))
-        if plan.own:
+        if self.frame_ is not None:
             own = [self.models_[run] for run in plan.own]
             found = base_kmeans.label_all(own, objects, self.frame_, self.n_jobs)
             labels |= zip(plan.own, found, strict=True)
@@ -175,7 +175,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         others = [plan.runs[m] for m in plan.others]
         made = fit_all(others, plan.diversity, X, self.n_jobs)
         fitted = {m: one[:2] for m, one in zip(plan.others, made, strict=True)}
-        frame = None
+        frame: Frame | None = None
         if plan.own:
             frame = Frame.of(sample, objects.low, objects.high)
             own = plan.fit_kmeans(objects, sample, frame, self.n_jobs)
@@ -360,9 +360,9 @@ class Fitted(NamedTuple):
                 )
                 raise TypeError(msg)
         labels: dict[int, np.ndarray] = {}
-        if own := self.kmeans:
-            placed = self.frame.place(X)
-            found = base_kmeans.label(list(own.values()), placed, n_jobs)
+        if self.frame is not None:
+            own = self.kmeans
+            found = base_kmeans.label([*own.values()], self.frame.place(X), n_jobs)
             labels |= zip(own, found, strict=True)
         for m, (model, view) in enumerate(zip(self.models, self.views, strict=True)):
             if m not in labels:

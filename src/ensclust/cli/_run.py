@@ -33,6 +33,7 @@ from ensclust.cli._options import (
     output_option,
     report_option,
     run_options,
+    scale,
     several_k,
 )
 
@@ -65,9 +66,12 @@ _K = "Number of consensus clusters, or a word for how to find it, such as auto."
               metavar="PASSES",
               help="Passes of k-means over all objects if these are more than 20,000: "
               "auto, full or a number.")  # fmt: skip
-@click.option("--standardize", is_flag=True,
-              help="Give every column mean 0 and standard deviation 1 first."
-              )  # fmt: skip
+@click.option("--scale", type=scale, default="none", show_default=True,
+              metavar="KIND",
+              help="Scale the columns first: standard (mean 0, standard deviation 1), "
+              "robust (median 0, quartiles 1 apart) or none.")  # fmt: skip
+@click.option("--standardize", "scale", flag_value="standard",
+              help="The same as --scale standard.")  # fmt: skip
 @output_option
 @report_option
 @run_options("ecpcs-mc")
@@ -126,7 +130,7 @@ class Run:
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
-    standardize: bool = False
+    scale: str | None = None
     output: str = "-"
     report: str | None = None
     engine: str = "memory"
@@ -145,7 +149,6 @@ class Run:
 
     def run(self) -> None:
         """Run the method, write the labels and say what was found."""
-        from ensclust._generate.scaling import standardized
         from ensclust._methods import make
 
         self._refuse()
@@ -153,7 +156,7 @@ class Run:
         if self.content == "features":
             settings = {
                 name: getattr(self, name)
-                for name in ("n_clusterings", "base_k", "effort")
+                for name in ("n_clusterings", "base_k", "effort", "scale")
             }
         model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
         model._validate_params()
@@ -163,7 +166,6 @@ class Run:
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             start = time.perf_counter()
             with progress(doing, quiet=self.is_silent):
-                X = standardized(X) if self.standardize else X
                 solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)

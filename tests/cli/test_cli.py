@@ -96,8 +96,8 @@ def test_start_up_imports_nothing_heavy():
         ("--nosuch", "No such option"),
         ("cluster data.csv", "Missing option '-k'"),
         ("cluster -k 3", "Missing argument 'DATA'"),
-        ("cluster data.csv -k x", "'x' is not a positive integer, lifetime or auto."),
-        ("cluster data.csv -k 0", "'0' is not a positive integer, lifetime or auto."),
+        ("cluster data.csv -k x", "'x' is not a positive integer, a list such as"),
+        ("cluster data.csv -k 0", "a list such as 2,3,5, lifetime or auto."),
         ("select-k labels.csv -k 5-2", "'5-2' is not a range such as 2-20"),
         ("cluster data.csv -k 3 extra", "extra argument (extra). See"),
         ("cluster data.csv -k 3 --n-clusterings 0", "0 is not in the range x>=1"),
@@ -207,6 +207,19 @@ def test_cluster_prints_csv_and_a_summary_apart(run, data):
     assert "60 objects" in result.stderr
     assert "seed 7" in result.stderr
     assert "k=3: 3 clusters of 20, 20, 20" in result.stderr
+
+
+def test_cluster_of_several_k_has_a_column_each_and_one_ensemble(run, data):
+    args = ["cluster", data, "--seed", 7, "-q", "-k"]
+    columns = {}
+    for k in ("3", "3,4", "4,3"):
+        head, *lines = run(*args, k).stdout.splitlines()
+        rows = zip(*(line.split(",") for line in lines), strict=True)
+        columns[k] = dict(zip(head.split(","), rows, strict=True))
+    assert list(columns["3,4"]) == ["object", "k3", "k4"]
+    assert columns["3,4"]["k3"] == columns["4,3"]["k3"] == columns["3"]["cluster"]
+    assert columns["3,4"]["k4"] == columns["4,3"]["k4"]
+    assert len(set(columns["4,3"]["k4"])) == 4
 
 
 def test_cluster_writes_the_file_and_leaves_stdout_empty(run, data, tmp_path):

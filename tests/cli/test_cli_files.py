@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -126,7 +127,8 @@ def test_compare_shows_and_writes_every_method(run, tmp_path):
     args = ["compare", path, "-k", 3, "--methods", "eac,kcc", "--seed", 2]
     text = run(*args).stdout
     assert "clusters    ANMI   seconds" in text
-    assert text.count("\neac ") == text.count("\nkcc ") == 2
+    for name in ("eac", "kcc"):  # in the table, and in that of the agreement
+        assert len(re.findall(rf"^( \d )?{name} ", text, re.MULTILINE)) == 2
     facts = json.loads(run(*args, "--json", "-o", "both.csv").stdout)
     names = [method["name"] for method in facts["methods"]]
     assert sorted(names) == ["eac", "kcc"]
@@ -135,6 +137,26 @@ def test_compare_shows_and_writes_every_method(run, tmp_path):
     table = read_labels(tmp_path / "both.csv")
     assert table.columns == tuple(names)
     assert len(table.ids) == 90
+
+
+def test_compare_with_the_truth_in_a_column_or_a_file(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    args = ["compare", path, "-k", 3, "--methods", "eac,kcc", "--seed", 2, "--json"]
+    names = read_labels(path).columns
+    others = ["--columns", ",".join(names[1:])]
+    inside = json.loads(run(*args, "--truth", names[0]).stdout)
+    assert inside == json.loads(run(*args, "--truth", names[0], *others).stdout) | {
+        "methods": inside["methods"]  # seconds
+    }
+    assert inside["n_clusterings"] == len(names) - 1
+    file = ["--truth", path, "--truth-column", names[0]]
+    outside = json.loads(run(*args, *file, *others).stdout)
+    for one, other in zip(inside["methods"], outside["methods"], strict=True):
+        assert {*one} == {"name", "n_clusters", "anmi", "nmi", "ari", "seconds"}
+        assert one | {"seconds": 0} == other | {"seconds": 0}
+    without = run(*args[:-1], *others).stdout
+    assert " ARI " not in without
+    assert " ARI " in run(*args[:-1], *file, *others).stdout
 
 
 def test_info_tells_labels_from_features(run, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._ensemble.agreement import agreement, pairwise_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods.consensus import consensus
 from ensclust._methods.table import METHODS, name_of
@@ -18,7 +18,7 @@ from ensclust._support.validation import (
     check_choices,
     check_n_clusters,
     check_random_state,
-    warn,
+    lacking,
 )
 
 _SMALL = 200  # objects to compile kernels on, so that no time contains it
@@ -29,6 +29,7 @@ def compare(
     n_clusters: int,
     methods: Sequence | None = None,
     *,
+    truth: Any = None,
     random_state=None,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -41,8 +42,11 @@ def compare(
     n_clusters : int
         Number of consensus clusters.
     methods : sequence of str, classes or estimators, optional
-        Methods, as in :func:`ensclust.consensus`; by default all whose requirements are
-        installed.
+        Methods, as in :func:`ensclust.consensus`; by default all. One of them that
+        needs a package which is not installed is left out, and ``left_out`` says so.
+    truth : array-like of shape (n_objects,), optional
+        The true classes, integers or text; NaN, None and negative numbers are unknown.
+        With it, the result has the NMI and ARI of each method.
     random_state : int, RandomState instance or None
         Decides the results; each method gets the same seed.
     n_jobs : int or None
@@ -58,13 +62,17 @@ def compare(
     --------
     >>> import ensclust
     >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
-    >>> found = ensclust.compare(labels, 2, ["eac", "ecpcs-mc"], random_state=0)
+    >>> truth = ["a", "a", "b", "b", "b"]
+    >>> found = ensclust.compare(labels, 2, ["eac", "ecpcs-mc"], truth=truth)
     >>> found.agreement
     array([[1., 1.],
            [1., 1.]])
+    >>> found.ari.round(2)
+    array([1., 1.])
     """
     ensemble = Ensemble(labels)
     check_n_clusters(n_clusters, ensemble.n_objects)
+    classes = None if truth is None else _classes(truth, ensemble.n_objects)
     named = _named(methods)
     if not isinstance(random_state, Integral):
         random_state = check_random_state(random_state).randint(2**31 - 1)
@@ -72,13 +80,14 @@ def compare(
     small = ensemble.take(np.flatnonzero(~ensemble.absent())[:_SMALL])
     results: dict[str, np.ndarray] = {}
     seconds: dict[str, float] = {}
+    left_out: dict[str, str] = {}
     for name, method in named.items():
         try:
             _compile(small, method, settings)
         except ImportError as error:
             if methods is not None:
                 raise
-            warn(f"{name} is left out: {error}")
+            left_out[name] = lacking(error)
             continue
         start = time.perf_counter()
         results[name] = consensus(ensemble, n_clusters, method, **settings)
@@ -90,13 +99,37 @@ def compare(
     anmi = overlap[m:, :m].mean(axis=1)
     order = np.argsort(-anmi, kind="stable")
     found = [list(results)[i] for i in order]
+    scores = {} if classes is None else _scores([results[n] for n in found], classes)
     return Comparison(
         tuple(found),
         np.column_stack([results[name] for name in found]),
         anmi[order],
         overlap[m:, m:][np.ix_(order, order)],
         np.array([seconds[name] for name in found]),
+        left_out=left_out,
+        **scores,
     )
+
+
+def _classes(truth: Any, n_objects: int) -> np.ndarray:
+    """Return true classes as numbers, -1 where there is none, or raise."""
+    try:
+        found = Ensemble.from_clusterings([truth]).labels[:, 0]
+    except (TypeError, ValueError) as error:
+        msg = f"truth cannot be read: {error}"
+        raise type(error)(msg) from error
+    if len(found) != n_objects or found.max() < 0:
+        msg = (
+            f"truth has {len(found)} entries, {(found >= 0).sum()} of them known, for "
+            f"{n_objects} objects. Give one class per object, NaN where it is unknown."
+        )
+        raise ValueError(msg)
+    return found
+
+
+def _scores(results: list[np.ndarray], classes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return how each result agrees with the true classes, where both know one."""
+    return agreement(Ensemble.from_clusterings(results), classes)._asdict()
 
 
 def _named(methods: Sequence | None) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def several_k(text: str) -> list[int | str]:
     """Turn "2,3,5" into [2, 3, 5]; a word that may stand for a number stays."""
     ks: list[Any] = [text] if text.isidentifier() else _integers(text)
     if not ks:
-        raise no_k(text, several=True)
+        raise no_k(text)
     for k in ks:
         if ks.count(k) > 1:
             msg = f"{text!r} names {k} more than once; give each number once."
@@ -133,21 +133,12 @@ def several_k(text: str) -> list[int | str]:
     return ks
 
 
-def one_k(text: str) -> int | str:
-    """Turn "3" into 3; a word that may stand for a number stays."""
-    ks: list[Any] = [text] if text.isidentifier() else _integers(text)
-    if len(ks) != 1:
-        raise no_k(text, several=False)
-    return ks[0]
-
-
-def no_k(text: str, *, several: bool) -> click.BadParameter:
+def no_k(text: str) -> click.BadParameter:
     """Return the error for a text that is no number of clusters for any method."""
     from ensclust._methods import METHODS
 
     words = {word for method in METHODS.values() for word in method._k_words}
-    known = ["a positive integer", *["a list such as 2,3,5"] * several]
-    known += sorted(words, reverse=True)
+    known = ["a positive integer", "a list such as 2,3,5", *sorted(words, reverse=True)]
     hint = "'-k' / '--n-clusters'"
     return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)
 

@@ -28,7 +28,6 @@ from ensclust.cli._options import (
     in_words,
     no_k,
     once,
-    one_k,
     output_option,
     report_option,
     run_options,
@@ -48,18 +47,27 @@ if TYPE_CHECKING:
     from ensclust._methods.driver import Solved
 
 _SHOWN = 12  # cluster sizes in a summary
-_K = "Number of consensus clusters, or a word for how to find it, such as auto."
+_k_option = click.option(
+    "-k",
+    "--n-clusters",
+    type=several_k,
+    required=True,
+    metavar="K[,K...]",
+    help="Number of consensus clusters, or a word for how to find it, such as auto. "
+    "Several numbers give a column each.",
+)
 
 
 @click.command(short_help="Cluster a table of numbers.")
 @click.argument("data", type=click.Path())
-@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
+@_k_option
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
-              show_default="from K to the square root of the number of objects, at "
-              "most 100", help="Clusters per base clustering: drawn from LO to HI, or "
-              "one number.")  # fmt: skip
+              show_default="from K, the smallest of them, to the square root of the "
+              "number of objects, at most 100",
+              help="Clusters per base clustering: drawn from LO to HI, or one number."
+              )  # fmt: skip
 @click.option("--standardize", is_flag=True,
               help="Give every column mean 0 and standard deviation 1 first."
               )  # fmt: skip
@@ -74,14 +82,12 @@ def cluster(data, n_clusters, **options) -> None:
     object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
     entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
     """
-    Run("features", data, [n_clusters], **options).run()
+    Run("features", data, n_clusters, **options).run()
 
 
 @click.command(short_help="Combine clusterings that you have.")
 @click.argument("labels", type=click.Path())
-@click.option("-k", "--n-clusters", type=several_k, required=True,
-              metavar="K[,K...]",
-              help=f"{_K} Several numbers give a column each.")  # fmt: skip
+@_k_option
 @click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
               default="missing", show_default=True,
               help="What a negative cell means: left out, as empty ones, or in a "
@@ -227,7 +233,7 @@ class Run:
 
         having = [name for name, kind in METHODS.items() if word in kind._k_words]
         if not having:
-            return no_k(word, several=self.content == "labels")
+            return no_k(word)
         return click.UsageError(
             f"-k {word} needs -m {in_words(having)}; {self.method} takes "
             f"{in_words(['a number', *own])}."

@@ -123,8 +123,8 @@ def test_wrong_usage_is_one_line_that_names_the_help(run, line, message):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-k", 61], "n_clusters=61 is larger than n_samples=60"),
-        (["-k", 3, "--base-k", "9,2"], "base_k=(9, 2)"),
+        (["-k", 61], "-k 61 is larger than the 60 objects"),
+        (["-k", 3, "--base-k", "9,2"], "--base-k 9,2"),
         (["-k", 3, "--columns", "x,q"], "has no column 'q'"),
         (["-k", 3, "--id-column", "q"], "has no column 'q'"),
         (["-k", 3, "-o", "no/labels.csv"], "there is no directory no"),
@@ -141,8 +141,8 @@ def test_bad_input_is_one_line_and_writes_nothing(run, data, tmp_path, args, mes
     [
         ([], "nosuch.csv does not exist"),
         (["-o", "no/labels.csv"], "no/labels.csv cannot be written"),
-        (["-m", "foo"], "method='foo' is not known"),
-        (["-p", "steps=0"], "'steps' parameter"),
+        (["-m", "foo"], "-m foo is not known"),
+        (["-p", "steps=0"], "-p steps must"),
     ],
 )
 def test_options_are_checked_before_the_input_is_read(run, args, message):
@@ -189,9 +189,7 @@ def test_warning_of_the_library_is_one_line(run, tmp_path):
     (tmp_path / "labels.csv").write_text("a,b\n0,0\n0,0\n1,0\n1,0\n")
     result = run("consensus", "labels.csv", "-k", 4, "-m", "ecpcs-hc", "-q")
     assert result.exit_code == 0
-    assert result.stderr.startswith(
-        "ensclust: warning: ECPCSHC formed 2 of n_clusters=4 clusters"
-    )
+    assert result.stderr.startswith("ensclust: warning: ECPCSHC formed 2 of 4 clusters")
     assert result.stderr.count("\n") == 1
 
 
@@ -398,7 +396,7 @@ def test_select_k_as_json(run, labels):
 
 
 def test_select_k_refuses_more_clusters_than_objects(run, labels):
-    assert_one_error(run("select-k", labels, "-k", "2-9"), "n_clusters=7 is larger")
+    assert_one_error(run("select-k", labels, "-k", "2-9"), "-k 7 is larger")
 
 
 def test_best_reports_every_method(run, data, labels):
@@ -421,10 +419,33 @@ def test_methods_shows_every_method_with_its_doi(run):
         assert entry.splitlines()[2].endswith(f"/{method.info.doi}")
 
 
+def test_methods_marks_what_is_not_installed(run, monkeypatch):
+    line = "    needs pymetis: pip install pymetis\n"
+    pytest.importorskip("pymetis")
+    assert line not in run("methods").stdout
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    assert run("methods").stdout.count(line) == 1
+
+
+def test_without_pymetis_the_error_names_both_ways_out(run, labels, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    error = run("consensus", labels, "-k", 2, "-m", "mcla").stderr
+    assert "-p partitioner=metis needs pymetis" in error
+    assert 'pip install "ensclust[metis]"' in error
+    assert "or use -p partitioner=ncut" in error
+
+
 def test_methods_as_json(run):
     facts = json.loads(run("methods", "--json").stdout)
     assert list(facts) == list(METHODS)
-    assert set(facts["ecpcs-mc"]) == {"title", "doi", "level", "time", "memory"}
+    assert set(facts["ecpcs-mc"]) == {
+        "title",
+        "doi",
+        "level",
+        "time",
+        "memory",
+        "needs",
+    }
 
 
 def test_demo_shows_a_table_and_says_where_the_labels_are(run, tmp_path):

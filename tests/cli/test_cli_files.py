@@ -72,13 +72,13 @@ def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["consensus", "runs.h5ad", "-k", 3], "Name those to use in columns"),
+        (["consensus", "runs.h5ad", "-k", 3], "Name those to use in --columns"),
         (["consensus", "runs.h5ad", "-k", 3, "--columns", "z"], "no column 'z'"),
         (["cluster", "runs.h5ad", "-k", 3, "-o", "runs.h5ad"], "is the input. Name"),
         (["consensus", "no.csv", "-k", 3, "-o", "old.h5ad"], "the input is no.csv"),
         (
             ["compare", "no.csv", "-k", 3, "--methods", "x"],
-            "--methods='x' is not known",
+            "--methods x is not known",
         ),
         (["cluster", "runs.h5ad", "-k", "lifetime"], "-k lifetime needs -m eac"),
         (["info", "no.parquet"], "no.parquet does not exist"),

@@ -1,6 +1,7 @@
 """compare() and describe(), and the commands that show what they find."""
 
 import json
+import sys
 import tracemalloc
 
 import numpy as np
@@ -74,6 +75,15 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
     assert "mcla      needs something\n" in str(found)
     with pytest.raises(ImportError, match="needs something"):
         ensclust.compare(ensemble, 2, ["mcla"])
+
+
+def test_without_pymetis_a_comparison_marks_mcla_and_goes_on(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    ensemble = random_ensemble(30, 4, 2, seed=0)
+    found = ensclust.compare(ensemble, 2, ["mcla", "eac"], random_state=0)
+    assert found.methods == ("eac",)
+    assert "\nmcla  needs pymetis: pip install pymetis\n" in str(found)
+    assert "mcla needs pymetis: pip install pymetis" in found._repr_html_()
 
 
 def test_comparison_with_the_truth():

@@ -43,7 +43,7 @@ def compare(
         Number of consensus clusters.
     methods : sequence of str, classes or estimators, optional
         Methods, as in :func:`ensclust.consensus`; by default all. One of them that
-        needs a package which is not installed is left out, and ``left_out`` says so.
+        needs a package that is not installed is left out, and ``left_out`` says so.
     truth : array-like of shape (n_objects,), optional
         The true classes, integers or text; NaN, None and negative numbers are unknown.
         With it, the result has the NMI and ARI of each method.
@@ -85,9 +85,9 @@ def compare(
         try:
             _compile(small, method, settings)
         except ImportError as error:
-            if methods is not None:
-                raise
             left_out[name] = lacking(error)
+            if len(left_out) == len(named):
+                raise
             continue
         start = time.perf_counter()
         results[name] = consensus(ensemble, n_clusters, method, **settings)

@@ -378,14 +378,14 @@ def import_optional(module: str, what: str, extra: str) -> Any:
         raise ImportError(msg, name=module) from error
 
 
-def needs(package: str) -> str:
-    """Say what has to be installed, in a few words."""
-    return f"needs {package}: pip install {package}"
-
-
 def lacking(error: ImportError) -> str:
     """Say in a few words what a failed import needs."""
-    return needs(error.name) if error.name else str(error)
+    return install_line(error.name) if error.name else str(error)
+
+
+def install_line(package: str) -> str:
+    """Say that a package is needed, and how to get it."""
+    return f"needs {package}: pip install {package}"
 
 
 def warn(message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from ensclust.cli._run import Run, read_table
 def methods(*, as_json: bool) -> None:
     """List the consensus methods."""
     from ensclust._methods import METHODS
+    from ensclust._support.validation import install_line
 
     about = {name: method.info for name, method in METHODS.items()}
     if as_json:
@@ -48,6 +50,8 @@ def methods(*, as_json: bool) -> None:
             f"    time {facts.time}; memory {facts.memory}\n"
             f"    https://doi.org/{facts.doi}"
         )
+        if facts.needs and not find_spec(facts.needs):
+            click.echo(f"    {install_line(facts.needs)}")
     click.echo(
         "N objects, M base clusterings, Nc base clusters, F distinct label rows\n"
         "--method best runs some of them and keeps what agrees best with the inputs"
@@ -79,11 +83,11 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
     Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
     and how far the methods agree with one another. LABELS is as in consensus.
     """
-    from ensclust._support.validation import check_choice
+    from ensclust._support.validation import check_choices
 
-    for name in methods or ():
-        if ":" not in name:  # else a class of a module
-            check_choice(name, "--methods", tuple(ensclust.methods()))
+    named = [name for name in methods or () if ":" not in name]  # else in a module
+    if named or methods == []:
+        check_choices(named, "--methods", tuple(ensclust.methods()))
     if output:
         ensclust.io.check_output(output, source=labels)
     is_silent = quiet or as_json

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,24 +32,27 @@ def demo(output: str, *, as_json: bool) -> None:
     import numpy as np
 
     ensclust.io.check_output(output)
-    labels, scores = run_demo(quiet=as_json)
+    labels, scores, left_out = run_demo(quiet=as_json)
     ensclust.io.write_labels(
         output, np.column_stack(list(labels.values())), names=list(labels)
     )
     if as_json:
-        click.echo(
-            json.dumps({"dataset": "digits", "scores": scores, "output": output})
-        )
+        facts = {"scores": scores, "left_out": left_out, "output": output}
+        click.echo(json.dumps({"dataset": "digits", **facts}))
     else:
-        click.echo(f"{as_text(scores)} Labels written to {output}")
+        click.echo(f"{as_text(scores, left_out)} Labels written to {output}")
 
 
-def run_demo(*, quiet: bool) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
-    """Return the truth and every method's labels, and a row of scores for each."""
+def run_demo(
+    *, quiet: bool
+) -> tuple[dict[str, np.ndarray], list[dict[str, Any]], dict[str, str]]:
+    """Return the truth and every method's labels, scores, and what others need."""
     from sklearn.datasets import load_digits
 
+    from ensclust._support.validation import lacking
+
     X, truth = load_digits(return_X_y=True)
-    labels, scores = {"truth": truth}, []
+    labels, scores, left_out = {"truth": truth}, [], {}
     with progress("demo", total=len(ensclust.methods()) + 3, quiet=quiet) as begin:
         begin("compiling, the first time only")
         small = ensclust.generate(X[:200], 4, random_state=0)
@@ -65,16 +67,16 @@ def run_demo(*, quiet: bool) -> tuple[dict[str, np.ndarray], list[dict[str, Any]
             try:
                 ensclust.consensus(small, 4, name, random_state=0)
             except ImportError as error:
-                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
+                left_out[name] = lacking(error)
                 continue
             start = time.perf_counter()
             labels[name] = ensclust.consensus(ensemble, _K, name, random_state=0)
             seconds = time.perf_counter() - start
             scores.append(_score(name, seconds, truth, labels[name][:, None]))
-    return labels, scores
+    return labels, scores, left_out
 
 
-def as_text(scores: list[dict[str, Any]]) -> str:
+def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
     """Return the scores as a table for people."""
     lines = [
         "Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes",
@@ -86,6 +88,7 @@ def as_text(scores: list[dict[str, Any]]) -> str:
             f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.2f}"
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
+    lines += [f"{name:22}{why}" for name, why in left_out.items()]
     lines += [
         "",
         f"The first two rows are means of {_RUNS} runs; each method below combines the",

@@ -255,3 +255,18 @@ def test_row_numbers_are_no_names_of_objects(tmp_path):
     done = cli_runner().invoke(main, call)
     assert done.exit_code == 2
     assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.stderr
+
+
+def test_tables_fit_a_terminal(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    run("consensus", path, "-k", 3, "-o", "found.csv")
+    for line in (
+        f"compare {path} -k 3",
+        f"select-k {path} -k 2-12",
+        f"certainty {path} found.csv",
+        "info found.csv",
+        "methods",
+        "datasets",
+    ):
+        lines = run(*line.split()).stdout.splitlines()
+        assert max(map(len, lines)) <= 80, line

@@ -12,6 +12,7 @@ from sklearn.metrics import normalized_mutual_info_score
 import ensclust
 from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust._quality.comparison import Comparison
+from ensclust._support import progress
 from ensclust.cli._info import _equal_columns, as_text, describe
 from strategies import ensembles, label_tables, random_ensemble
 
@@ -75,6 +76,17 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
     assert "mcla      needs something\n" in str(found)
     with pytest.raises(ImportError, match="needs something"):
         ensclust.compare(ensemble, 2, ["mcla"])
+
+
+def test_progress_of_a_comparison_names_the_method(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    with progress.progress("comparing"):
+        ensclust.compare(random_ensemble(30, 4, 2, seed=0), 2, ["eac", "kcc"])
+    lines = [line.split(", ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert list(dict.fromkeys(lines)) == [
+        "ensclust: comparing: eac (1 of 2)",
+        "ensclust: comparing: kcc (2 of 2)",
+    ]
 
 
 def test_without_pymetis_a_comparison_marks_mcla_and_goes_on(monkeypatch):

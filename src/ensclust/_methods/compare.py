@@ -1,6 +1,5 @@
 """compare(): several methods on the same base clusterings, side by side."""
 
-import time
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
@@ -10,10 +9,11 @@ import numpy as np
 
 from ensclust._ensemble.agreement import agreement, pairwise_nmi
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._kernels._compiling import stopwatch
 from ensclust._methods.consensus import consensus
 from ensclust._methods.table import METHODS, name_of
 from ensclust._quality.comparison import Comparison
-from ensclust._support.progress import tell
+from ensclust._support.progress import phase
 from ensclust._support.validation import (
     check_choices,
     check_n_clusters,
@@ -21,7 +21,7 @@ from ensclust._support.validation import (
     lacking,
 )
 
-_SMALL = 200  # objects to compile kernels on, so that no time contains it
+_SMALL = 200  # objects to load kernels with, so that no time contains it
 
 
 def compare(
@@ -81,18 +81,18 @@ def compare(
     results: dict[str, np.ndarray] = {}
     seconds: dict[str, float] = {}
     left_out: dict[str, str] = {}
-    for name, method in named.items():
-        try:
-            _compile(small, method, settings)
-        except ImportError as error:
-            left_out[name] = lacking(error)
-            if len(left_out) == len(named):
-                raise
-            continue
-        start = time.perf_counter()
-        results[name] = consensus(ensemble, n_clusters, method, **settings)
-        seconds[name] = time.perf_counter() - start
-        tell(len(results), len(named))
+    for i, (name, method) in enumerate(named.items(), 1):
+        with phase(f"{name} ({i} of {len(named)})"):
+            try:
+                _load(small, method, settings)
+            except ImportError as error:
+                left_out[name] = lacking(error)
+                if len(left_out) == len(named):
+                    raise
+                continue
+            seconds_since = stopwatch()
+            results[name] = consensus(ensemble, n_clusters, method, **settings)
+            seconds[name] = seconds_since()
     together = Ensemble.from_clusterings([*ensemble.labels.T, *results.values()])
     overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
     m = ensemble.n_clusterings
@@ -148,8 +148,8 @@ def _named(methods: Sequence | None) -> dict[str, Any]:
     return named
 
 
-def _compile(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
-    """Run a method on a few objects, so that its kernels are compiled and loaded."""
+def _load(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
+    """Run a method on a few objects, so that all that it needs is loaded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if len(small) > 1:

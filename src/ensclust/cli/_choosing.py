@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from math import isnan
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 import ensclust
+from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._options import (
     IntegerRange,
@@ -169,10 +169,10 @@ def select_k(labels, k_range, **options) -> None:
     run = Run("labels", labels, k_range or [2], **options)
     settings = run.settings()
     table = run.read(ensclust.io.read_labels)
-    start = time.perf_counter()
+    clock = stopwatch()
     with progress(f"judging {len(table.values):,} objects", quiet=run.is_silent):
         found = ensclust.select_k(table.values, k_range, run.method, **settings)
-    seconds = round(time.perf_counter() - start, 3)
+    seconds = round(clock(), 3)
     if run.as_json:
         facts = {
             "method": run.method,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import ensclust
-from ensclust._support.progress import progress
+from ensclust._kernels._compiling import stopwatch
+from ensclust._support.progress import phase, progress
 from ensclust.cli._options import json_option, no_stdout
 
 # What is heavy is imported when a command runs, so that --help answers at once.
@@ -17,6 +17,8 @@ from ensclust.cli._options import json_option, no_stdout
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ensclust import Ensemble
 
 _K, _RUNS = 10, 20
 _BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
@@ -49,31 +51,24 @@ def run_demo(
     """Return the truth and every method's labels, scores, and what others need."""
     from sklearn.datasets import load_digits
 
-    from ensclust._support.validation import lacking
-
     X, truth = load_digits(return_X_y=True)
-    labels, scores, left_out = {"truth": truth}, [], {}
-    with progress("demo", total=len(ensclust.methods()) + 3, quiet=quiet) as begin:
-        begin("compiling, the first time only")
-        small = ensclust.generate(X[:200], 4, random_state=0)
+    scores = []
+    with progress("demo", quiet=quiet):
+        ensclust.generate(X[:200], 4, random_state=0)  # loads what it needs
         for name, base_k in _BASE_K.items():
-            begin(name)
-            start = time.perf_counter()
-            ensemble = ensclust.generate(X, _RUNS, base_k=base_k, random_state=0)
-            seconds = (time.perf_counter() - start) / _RUNS
-            scores.append(_score(name, seconds, truth, ensemble.labels))
-        for name in ensclust.methods():
-            begin(name)
-            try:
-                ensclust.consensus(small, 4, name, random_state=0)
-            except ImportError as error:
-                left_out[name] = lacking(error)
-                continue
-            start = time.perf_counter()
-            labels[name] = ensclust.consensus(ensemble, _K, name, random_state=0)
-            seconds = time.perf_counter() - start
-            scores.append(_score(name, seconds, truth, labels[name][:, None]))
-    return labels, scores, left_out
+            with phase(name):
+                seconds = stopwatch()
+                ensemble = ensclust.generate(X, _RUNS, base_k=base_k, random_state=0)
+                scores.append(_mean_score(name, seconds() / _RUNS, truth, ensemble))
+        found = ensclust.compare(ensemble, _K, truth=truth, random_state=0)
+    rows = {row["method"]: row for row in found.table}
+    names = [name for name in ensclust.methods() if name in rows]
+    for name in names:
+        own = {measure: rows[name][measure] for measure in ("nmi", "ari")}
+        scores.append({"name": name, **own, "seconds": round(rows[name]["seconds"], 4)})
+    labels = dict(zip(found.methods, found.labels.T, strict=True))
+    in_order = {"truth": truth, **{name: labels[name] for name in names}}
+    return in_order, scores, found.left_out
 
 
 def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
@@ -97,12 +92,9 @@ def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _score(name: str, seconds: float, truth: np.ndarray, labels: np.ndarray) -> dict:
-    return {
-        "name": name,
-        "nmi": sum(ensclust.metrics.nmi(truth, column) for column in labels.T)
-        / labels.shape[1],
-        "ari": sum(ensclust.metrics.ari(truth, column) for column in labels.T)
-        / labels.shape[1],
-        "seconds": round(seconds, 4),
-    }
+def _mean_score(
+    name: str, seconds: float, truth: np.ndarray, ensemble: Ensemble
+) -> dict[str, Any]:
+    found = ensclust.metrics.agreement(ensemble, truth)
+    nmi, ari = float(found.nmi.mean()), float(found.ari.mean())
+    return {"name": name, "nmi": nmi, "ari": ari, "seconds": round(seconds, 4)}

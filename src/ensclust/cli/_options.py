@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ensclust._kernels._compiling import compiling
+
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
 
@@ -31,11 +33,23 @@ report_option = click.option(
     metavar="FILE",
     help="HTML page with charts of the result, for any browser, offline.",
 )
+
+
+def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  click passes it so
+    """Say nothing of kernels that are compiled, where silence is asked for."""
+    compiling.is_told |= is_asked
+    return is_asked
+
+
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout."
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=calm,
+    help="One JSON object on stdout.",
 )
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress, no summary."
+    "-q", "--quiet", is_flag=True, callback=calm, help="No progress, no summary."
 )
 jobs_option = click.option(
     "--n-jobs",

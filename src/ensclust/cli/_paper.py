@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ensclust.cli._options import calm
+
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
 
@@ -59,7 +61,7 @@ def _names(text: str) -> tuple[str, ...]:
 @click.option("--standardize", type=_names, default="wine", show_default=True,
               metavar="A,B", help="Datasets to z-score, or none.")  # fmt: skip
 @click.option("--report-only", is_flag=True, help="Tables of what is there; no runs.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, callback=calm, help="No progress.")
 def reproduce(what, names, methods, runs, out, data_home, seed, init, standardize,
               n_jobs, *, quick, true_k, report_only, quiet) -> None:  # fmt: skip
     """Run the paper's experiments and put our figures beside the published ones.
@@ -183,6 +185,7 @@ def datasets(*, as_json: bool) -> None:
         click.echo(
             f"{click.style(info.name, bold=True)}: {info.title}\n"
             f"    {info.n_objects:,} objects, {info.n_features:,} features, "
-            f"{info.n_clusters} classes; {info.licence}; {here}\n"
+            f"{info.n_clusters} classes\n"
+            f"    {info.licence}; {here}\n"
             f"    {info.source}"
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from inspect import signature
@@ -19,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 import ensclust
+from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
@@ -158,13 +158,13 @@ class Run:
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
-            start = time.perf_counter()
+            clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
                 X = standardized(X) if self.standardize else X
                 solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
-            seconds = time.perf_counter() - start
+            seconds = clock()
             if self.in_memory and not (self.as_json and self.output == "-"):
                 ensclust.io.write_labels(
                     self.output,

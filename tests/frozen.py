@@ -721,7 +721,7 @@ def features(n=240, n_features=3, seed=0):
 GENERATED = {
     "default": {},
     "random": {"init": "random"},
-    "minibatch": {"algorithm": "minibatch"},
+    "classic": {"init": "classic-k-means++"},
     "samples": {"max_samples": 0.7},
     "features": {"max_features": 0.7},
     "projection": {"projection": 2},

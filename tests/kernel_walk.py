@@ -21,6 +21,8 @@ import ensclust
 from ensclust import Blocks, CoAssociation, Ensemble, _kernels, consensus
 from ensclust._methods import METHODS, make
 from ensclust._trees.linkage import link
+from ensclust.paper import _clusterings
+from ensclust.paper._protocol import Protocol
 from ensclust.similarity import jaccard, propagate
 
 KERNELS = Path(_kernels.__file__).parent
@@ -76,15 +78,16 @@ def generated(rng):
     for features in (X, rare, Blocks(X, rows=16)):
         generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
         yield np.column_stack(generator.fit(features).label(X))
-    with mock.patch("ensclust._generate.joint.MANY", 40):
-        yield ensclust.generate(X, 3, base_k=4, random_state=0, n_jobs=1).labels
+    yield _clusterings.cluster(X, 2, 2, rules=Protocol(), seed=0).labels
 
 
 def walk():
     """Return a digest of the results of each table."""
     rng = np.random.default_rng(0)
     # Fewer than there are rows, or blocks need no pass.
-    few = mock.patch("ensclust._generate.joint.SAMPLE", 20)
+    few = mock.patch.multiple(
+        "ensclust._generate.base_kmeans", SAMPLE=20, _PER_CENTRE=1
+    )
     with warnings.catch_warnings(), np.errstate(over="ignore"), few:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: list(results(table)) for name, table in tables(rng).items()}

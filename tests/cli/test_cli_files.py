@@ -186,7 +186,7 @@ def test_commands_and_methods_are_completed(run, words, found):
 def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
     import pty
 
-    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((4000, 8)))
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((40_000, 8)))
     command = [SCRIPT, "cluster", "X.npy", "-k", "5", "-o", "o.npy", "--n-jobs", "1"]
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
@@ -202,7 +202,7 @@ def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
         assert running.wait() == 0
     os.close(ours)
     text = shown.decode()
-    assert "clustering 4,000 objects" in text
+    assert "clustering 40,000 objects: first centres" in text
     assert " left" in text
     assert "labels written to o.npy" in text
 

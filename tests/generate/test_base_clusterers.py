@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensclust import ECPCSHC, ECPCSMC, EnsembleGenerator, consensus, generate
-from ensclust._generate.generation import View, configured
+from ensclust._generate.clusterers import View, configured
 from ensclust.metrics import ari
 
 X, y = load_iris(return_X_y=True)
@@ -183,12 +183,12 @@ def test_k_means_in_a_view_takes_the_nearest_centre_of_the_view():
     """Distances in the view are those of vectors of all features."""
     generator = EnsembleGenerator(8, max_features=3, projection=2, random_state=0)
     labels = generator.fit(X).ensemble_.labels
-    scaled = (X - generator.mean_) / generator.unit_
+    placed = generator.frame_.place(X)
     for m, (model, view) in enumerate(
         zip(generator.models_, generator.views_, strict=True)
     ):
         assert view.matrix.shape == (3, 2)
-        gain = scaled @ model.centres.T - model.half_norms
+        gain = placed @ model.centres.T - model.half_norms
         kept = np.unique(gain.argmax(axis=1))  # codes leave out empty clusters
         best = gain[:, kept]
         chosen = best[np.arange(len(X)), labels[:, m]]
@@ -322,7 +322,9 @@ def test_k_means_labels_sparse_rows_like_dense_ones():
     sparse_model = ECPCSMC(2, 5, base_k=6, random_state=0).fit(SPARSE)
     assert np.array_equal(sparse_model.predict(SPARSE.toarray()), sparse_model.labels_)
     assert np.array_equal(sparse_model.predict(SPARSE[5:9]), sparse_model.labels_[5:9])
-    assert sparse_model.generator_.mean_.any() == np.False_
+    origin = sparse_model.generator_.frame_.origin
+    assert np.array_equal(origin, np.median(SPARSE.toarray(), axis=0))
+    assert 0 < np.count_nonzero(origin) < 60
 
 
 @pytest.mark.parametrize("settings", [{"max_features": 20}, {"projection": 10}])

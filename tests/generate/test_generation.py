@@ -79,8 +79,8 @@ def test_labels_are_those_of_the_nearest_centre():
     generator = EnsembleGenerator(4, random_state=0).fit(X)
     values = zip(generator.ensemble_.labels.T, generator.models_, strict=True)
     for labels, model in values:
-        scaled = (X - generator.mean_) / generator.unit_
-        distance = np.linalg.norm(scaled[:, None] - model.centres, axis=2)
+        placed = generator.frame_.place(X)
+        distance = np.linalg.norm(placed[:, None] - model.centres, axis=2)
         nearest = distance[np.arange(len(X)), labels]
         assert np.allclose(nearest, distance.min(axis=1), atol=1e-5)
 
@@ -92,7 +92,11 @@ def test_a_far_mean_does_not_cost_digits():
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e20, 1e100])
 def test_the_scale_of_the_features_does_not_matter(scale):
-    assert generate(X * scale, 5, random_state=0) == generate(X, 5, random_state=0)
+    # Iris is a grid: an object as near to one centre as to another is a matter of
+    # rounding, which differs from scale to scale.
+    off_grid = X + np.random.default_rng(0).normal(scale=0.01, size=X.shape)
+    expected = generate(off_grid, 5, random_state=0)
+    assert generate(off_grid * scale, 5, random_state=0) == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8])
@@ -181,19 +185,19 @@ def test_the_generator_passes_scikit_learns_checks():
     assert sum(r["status"] == "passed" for r in results) >= 40
 
 
-def test_mini_batches_do_not_depend_on_n_jobs_and_label_new_objects_alike():
-    X = load_iris().data
-    options = {"base_k": (3, 12), "algorithm": "minibatch", "random_state": 0}
-    one = EnsembleGenerator(6, n_jobs=1, **options).fit(X)
-    many = EnsembleGenerator(6, n_jobs=3, **options).fit(X)
-    lloyd = EnsembleGenerator(6, base_k=(3, 12), random_state=0).fit(X)
-    np.testing.assert_array_equal(one.ensemble_.labels, many.ensemble_.labels)
-    np.testing.assert_array_equal(one.transform(X), one.ensemble_.labels)
-    assert not np.array_equal(one.ensemble_.labels, lloyd.ensemble_.labels)
-
-
-def test_an_unknown_algorithm_is_refused_with_those_known():
-    with pytest.raises(
-        ValueError, match=r"algorithm='elkan' is.* 'lloyd', 'minibatch'"
-    ):
-        generate(load_iris().data, 2, algorithm="elkan")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"init": "best"}, "init='best'"),
+        ({"init": np.zeros((3, 4))}, "init="),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": -1.0}, "tol=-1.0"),
+        ({"tol": "small"}, "tol='small'"),
+        ({"effort": "much"}, "effort='much'.*'auto', 'full'"),
+        ({"effort": -1}, "effort=-1"),
+        ({"effort": 0.5}, "effort=0.5.*full"),
+    ],
+)
+def test_what_k_means_cannot_do_is_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        generate(X, 2, random_state=0, **options)

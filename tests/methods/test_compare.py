@@ -80,11 +80,14 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
 
 def test_progress_of_a_comparison_names_the_method(monkeypatch, capsys):
     monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 600.0)
     with progress.progress("comparing"):
         ensclust.compare(random_ensemble(30, 4, 2, seed=0), 2, ["eac", "kcc"])
     lines = [line.split(", ")[0] for line in capsys.readouterr().err.splitlines()]
     assert list(dict.fromkeys(lines)) == [
+        "ensclust: comparing: loading eac",
         "ensclust: comparing: eac (1 of 2)",
+        "ensclust: comparing: loading kcc",
         "ensclust: comparing: kcc (2 of 2)",
     ]
 

@@ -21,7 +21,7 @@ from ensclust import (
     consensus,
     generate,
 )
-from ensclust._generate import joint
+from ensclust._generate import base_kmeans, objects
 from ensclust._methods import driver
 from ensclust._stream import engines
 from ensclust.cli import main
@@ -160,7 +160,7 @@ def features():
 def small_sample():
     """Let k-means start from 400 rows, so that passes over all rows matter."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint, "SAMPLE", 400)
+        patch.setattr(base_kmeans, "SAMPLE", 400)
         yield
 
 
@@ -182,18 +182,15 @@ def test_base_clusterings_do_not_depend_on_blocks_or_engine(features, options):
 
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize("options", [{}, {"max_features": 0.6}, {"projection": 3},
-                                     {"algorithm": "minibatch"}])  # fmt: skip
+                                     {"effort": 1}])  # fmt: skip
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_many_rows_in_memory_are_clustered_as_blocks_of_them(
     features, options, n_jobs, monkeypatch
 ):
     options |= {"base_k": (4, 9), "random_state": 0}
-    monkeypatch.setattr(joint, "_ROWS", 33)
+    monkeypatch.setattr(objects, "_CELLS", 333)
     stream = generate(Blocks(features, rows=500), 5, **options)
     expected = np.concatenate([np.column_stack(b.load()) for b in stream])
-    apart = generate(features, 5, n_jobs=n_jobs, **options)
-    assert not np.array_equal(apart.labels, Ensemble(expected).labels)
-    monkeypatch.setattr(joint, "MANY", 3000)
     generator = EnsembleGenerator(5, n_jobs=n_jobs, **options).fit(features)
     np.testing.assert_array_equal(generator.ensemble_.labels, Ensemble(expected).labels)
     np.testing.assert_array_equal(
@@ -225,18 +222,6 @@ def test_a_file_that_labels_cannot_go_to_is_refused_first(features, tmp_path):
 
 
 @pytest.mark.usefixtures("small_sample")
-def test_mini_batches_of_a_stream_are_drawn_from_the_sample(features):
-    options = {"base_k": 6, "algorithm": "minibatch", "random_state": 0}
-    runs = [
-        generate(da.from_array(features, (chunk, 5)), 3, **options).compute()
-        for chunk in (3000, 310)
-    ]
-    np.testing.assert_array_equal(*runs)
-    _, y = make_blobs(3000, centers=6, n_features=5, random_state=0)
-    assert max(ensclust.metrics.ari(column, y) for column in runs[0].T) > 0.8
-
-
-@pytest.mark.usefixtures("small_sample")
 def test_all_clusterings_are_at_a_minimum_of_their_own(features):
     labels = generate(
         da.from_array(features, (700, 5)), 4, base_k=6, random_state=1
@@ -263,13 +248,13 @@ def test_any_clusterer_with_predict_is_fitted_to_a_sample(features):
 def test_an_estimator_fits_features_that_come_in_blocks(features, method):
     cls = ensclust._methods.METHODS[method]
     X = da.from_array(features, (700, 5))
-    model = cls(6, 6, base_k=(6, 12), random_state=0).fit(X)
+    model = cls(6, 12, base_k=(6, 12), random_state=0).fit(X)
     labels = model.labels_.compute()
     _, y = make_blobs(3000, centers=6, n_features=5, random_state=0)
     assert ensclust.metrics.ari(labels, y) > 0.8
     np.testing.assert_array_equal(model.predict(features), labels)
     np.testing.assert_array_equal(model.predict(X).compute(), labels)
-    again = cls(6, 6, base_k=(6, 12), random_state=0).fit(Blocks(features, rows=999))
+    again = cls(6, 12, base_k=(6, 12), random_state=0).fit(Blocks(features, rows=999))
     np.testing.assert_array_equal(np.asarray(again.labels_), labels)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from scipy import sparse
 
 from ensclust._generate.generation import EnsembleGenerator
-from ensclust._generate.joint import survey
+from ensclust._generate.objects import survey
 from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.label_stream import LabelStream, check_output
 from ensclust._support.kinds import is_stream
@@ -27,7 +27,8 @@ def generate(
     noise: str = "missing",
     init: str = "k-means++",
     max_iter: int = 100,
-    algorithm: str = "lloyd",
+    tol: float = 1e-4,
+    effort: Any = "auto",
     random_state=None,
     n_jobs: int | None = None,
     out=None,
@@ -60,13 +61,20 @@ def generate(
     noise : "missing" or "own-cluster", default="missing"
         Whether what a clusterer calls noise (a negative label) is missing in that
         clustering or one more cluster of it.
-    init : "k-means++" or "random", default="k-means++"
-        Start of each k-means run.
+    init : "k-means++", "classic-k-means++" or "random", default="k-means++"
+        Start of each k-means run: the best of 2 + log(k) candidates for each centre, as
+        in scikit-learn, one candidate as in the original algorithm, or random objects.
     max_iter : int, default=100
         Most iterations of each k-means run (one start each).
-    algorithm : "lloyd" or "minibatch", default="lloyd"
-        How k-means moves its centres: by all objects at a time, or by 1,024 random ones
-        at a time, which is quicker and ends a little higher.
+    tol : float, default=1e-4
+        A k-means run ends when the squared moves of its centres are together at most
+        this share of the mean variance of the features, as in scikit-learn.
+    effort : "auto", "full" or int, default="auto"
+        How far k-means is taken if there are more than 20,000 objects. Runs converge on
+        20,000 objects drawn at random (50 per centre if these are more). Then all
+        objects move the centres, in this many passes at most: "full" allows
+        ``max_iter`` of them, "auto" about 2,000,000 / N, which gives a consensus as
+        good (see the page "Speed and memory"). 0 leaves the centres of the sample.
     random_state : int, RandomState instance or None
         Decides k and the seed of every run before the first one starts.
     n_jobs : int or None
@@ -74,21 +82,30 @@ def generate(
         its own is run one at a time. Does not change the result.
     out : path or None, default=None
         An .npy file, or a .parquet or .zarr directory, that labels are written to block
-        by block. ``X`` is then a stream: k-means begins with a sample of 20,000 rows.
+        by block; ``X`` is then a stream.
 
     Returns
     -------
     Ensemble
         M clusterings of the rows of ``X``; with ``out`` the :class:`ensclust.Blocks`
-        of that file. k-means works on one float32 copy of ``X``, centred (unless
-        sparse) and scaled in float64; time ``N k d`` per iteration and run. Each run
-        with ``max_samples``, ``max_features`` or ``projection`` has a copy of what it
-        sees while it lasts. From 100,000 objects on, as in a stream, all clusterings
-        start from the centres of 20,000 of them and are improved together, without a
-        copy of ``X``; mini-batches are drawn from these 20,000.
+        of that file.
 
     Notes
     -----
+    K-means is our own: greedy k-means++, then Lloyd's algorithm for all runs together,
+    which looks only at objects that may change their centre. Time ``N k d`` per
+    iteration and run at most; memory, beside ``X`` and the labels, a float32 copy of
+    the objects that runs converge on, at most 20,000 or 50 per centre (none if ``X`` is
+    float32, small enough, and its medians are near 0), with 8 bytes for each of them
+    and each run, dropped above 256 MB. Sparse rows stay sparse. Centres are means of
+    fixed-point sums, so the result is the same for any ``n_jobs``, block size and
+    engine. Numbers are float32 unless that would give some objects other centres than
+    float64, which is tried first; features are shifted by their medians and scaled by a
+    power of two where digits would be lost. A cluster that loses all its objects gets
+    the one that is farthest from its centre; in passes over all objects its centre
+    stays. Each run with ``max_samples``, ``max_features`` or ``projection`` has a copy
+    of what it sees while it lasts.
+
     A clusterer with ``predict`` labels all objects by it, so that new objects are
     treated alike. That a run did not converge is not shown: it is a base clustering
     like any other.
@@ -126,7 +143,8 @@ def generate(
         noise=noise,
         init=init,
         max_iter=max_iter,
-        algorithm=algorithm,
+        tol=tol,
+        effort=effort,
         random_state=random_state,
         n_jobs=n_jobs,
     )

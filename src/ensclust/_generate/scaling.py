@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensclust._generate.joint import check_numbers
+from ensclust._generate.objects import check_numbers
 from ensclust._stream.counting import check_widths
 from ensclust._stream.engines import fold
 from ensclust._support.kinds import is_stream

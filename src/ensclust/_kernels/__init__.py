@@ -12,6 +12,7 @@ _MODULES = (
     "bipartite",
     "chain",
     "counting",
+    "kmeans",
     "labelspace",
     "lifting",
     "merging",

@@ -12,11 +12,25 @@ def jit(function):
     Where no cache directory can be written, ``cache=True`` raises at decoration;
     the function is then compiled anew in each process.
     """
+    return _compiled(function, fastmath=False)
+
+
+def fused_jit(function):
+    """Do as :func:`jit`; a product and a sum may be one instruction, rounded once.
+
+    That doubles the speed of products. The order of sums stays as written, so results
+    are equal on all processors that have such an instruction, whatever the width of
+    their vectors: x86-64 since 2013, ARM64.
+    """
+    return _compiled(function, fastmath={"contract"})
+
+
+def _compiled(function, *, fastmath):
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
     except RuntimeError:
         compiling.is_kept = False
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, fastmath=fastmath)(function)
 
 
 class _Watch(event.Listener):

@@ -20,7 +20,7 @@ from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
-from ensclust._generate.joint import survey
+from ensclust._generate.objects import survey
 from ensclust._methods import driver
 from ensclust._methods.parameters import Parameters, parameter
 from ensclust._quality.certainty import Certainty
@@ -69,6 +69,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     n_clusterings: int = parameter(positive(), default=20, kw_only=False)
     base_k: Any = parameter(positive(), "array-like", None, default=None)
     base: Any = parameter(str, list, tuple, BaseEstimator, default="kmeans")
+    effort: Any = parameter(
+        StrOptions({"auto", "full"}),
+        Interval(Integral, 0, None, closed="left"),
+        default="auto",
+    )
     noise: str = parameter(StrOptions({"missing", "own-cluster"}), default="missing")
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
@@ -148,6 +153,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
                 else self.base_k
             ),
             base=self.base,
+            effort=self.effort,
             noise=self.noise,
             random_state=seed,
             n_jobs=self.n_jobs,

@@ -82,17 +82,18 @@ def compare(
     seconds: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for i, (name, method) in enumerate(named.items(), 1):
-        with phase(f"{name} ({i} of {len(named)})"):
-            try:
+        try:
+            with phase(f"loading {name}"):
                 _load(small, method, settings)
-            except ImportError as error:
-                left_out[name] = lacking(error)
-                if len(left_out) == len(named):
-                    raise
-                continue
-            seconds_since = stopwatch()
+        except ImportError as error:
+            left_out[name] = lacking(error)
+            if len(left_out) == len(named):
+                raise
+            continue
+        with phase(f"{name} ({i} of {len(named)})"):
+            clock = stopwatch()
             results[name] = consensus(ensemble, n_clusters, method, **settings)
-            seconds[name] = seconds_since()
+            seconds[name] = clock()
     together = Ensemble.from_clusterings([*ensemble.labels.T, *results.values()])
     overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
     m = ensemble.n_clusterings

@@ -22,6 +22,9 @@ SHARED_WORDING = {
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
+    "effort": """effort : "auto", "full" or int, default="auto"
+        How far k-means is taken above 20,000 objects: passes over all of them at most,
+        see :func:`ensclust.generate`; ignored without base="kmeans".""",
     "noise": """noise : "missing" or "own-cluster", default="missing"
         What a negative label means, in precomputed labels or from a base clusterer such
         as HDBSCAN: that the object is left out of that clustering, or that it is in one

@@ -1,6 +1,9 @@
-"""Features: validated, and as float32 without losing digits that matter."""
+"""Features: validated, and as numbers that k-means can work with and lose nothing."""
+
+from __future__ import annotations
 
 import os
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -9,28 +12,138 @@ from sklearn.utils.validation import validate_data
 
 from ensclust._support.validation import check_magnitude
 
-_ROWS = 8192  # rows centred at a time
+_ROWS = 8192  # rows placed at a time
+_PLAIN = 2.0**16  # spreads up to this, and down to its inverse, need no other unit
+_LARGEST = 2.0**60  # whose square float32 still holds
+_CENTRES, _TRIED = 64, 512  # rows by which it is tried whether float32 will do
+_LOSS = 0.01  # share by which a centre may be farther than the nearest
+_NOTHING = 1e-4  # share of a usual squared distance that does not count
+_LOST = 0.002  # share of rows that may get such a centre
 
 
-def scaled(X, mean: np.ndarray | None = None, unit: float | None = None):
-    """Return the mean of the rows, a unit and ``(X - mean) / unit`` in float32.
+class Frame(NamedTuple):
+    """How features become what k-means works on: ``(X - origin) / unit``, as ``dtype``.
 
-    Centred in float64, block by block. The unit is a power of two, which costs no
-    digits, near the largest deviation, so that no number is too large for float32.
-    To stay sparse, sparse rows are not centred, unless others were before.
+    Attributes
+    ----------
+    origin : ndarray of shape (n_features,) or None
+        The median of each feature; None where 0 is near enough, and X is not changed.
+    unit : float
+        A power of two, which costs no digits; 1 unless the spread is far from it.
+    dtype : numpy.dtype
+        float32, unless some objects would get another centre than with float64.
     """
-    if sparse.issparse(X) and (mean is None or not mean.any()):
-        unit = unit or 2.0 ** np.frexp(np.abs(X.data).max(initial=0.0))[1]
-        return np.zeros(X.shape[1]), unit, (X / unit).astype(np.float32)
-    blocks = [slice(i, i + _ROWS) for i in range(0, X.shape[0], _ROWS)]
-    if mean is None or unit is None:
-        mean = X.mean(axis=0, dtype=np.float64)
-        unit = 2.0 ** np.frexp(max(np.abs(X[rows] - mean).max() for rows in blocks))[1]
-    small = np.empty(X.shape, np.float32)
-    for rows in blocks:
-        block = X[rows].toarray() if sparse.issparse(X) else X[rows]
-        small[rows] = (block.astype(np.float64) - mean) / unit
-    return mean, unit, small
+
+    origin: np.ndarray | None
+    unit: float
+    dtype: np.dtype
+
+    @classmethod
+    def of(cls, sample: Any, low: np.ndarray, high: np.ndarray) -> Frame:
+        """Return the frame of objects, given a sample, and the range of all of them.
+
+        A median, unlike a mean, is not drawn away from the bulk of the objects by a few
+        that are far out, so that differences in the bulk keep their digits.
+        """
+        median, spread = _middle(sample)
+        unit = 1.0
+        if spread > 0 and not 1 / _PLAIN <= spread <= _PLAIN:
+            unit = 2.0 ** int(np.frexp(spread)[1])
+        size, origin = float(np.linalg.norm(median / unit)), None
+        if size > spread / unit:
+            origin = median
+        wide = cls(origin, unit, np.dtype(np.float64))
+        if wide.largest(low, high) * np.sqrt(len(low)) > _LARGEST:
+            return wide
+        narrow = cls(origin, unit, np.dtype(np.float32))
+        return wide if _loses(narrow, wide, sample) else narrow
+
+    def place(self, X: Any) -> Any:
+        """Return features in this frame, X itself where nothing changes."""
+        if self.origin is None and self.unit == 1.0:
+            return X.astype(self.dtype, copy=False)
+        if sparse.issparse(X):
+            return self._place_sparse(X)
+        placed = np.empty(X.shape, self.dtype)
+        for i in range(0, len(X), _ROWS):
+            part = X[i : i + _ROWS].astype(np.float64)
+            part = part if self.origin is None else part - self.origin
+            placed[i : i + _ROWS] = part / self.unit
+        return placed
+
+    def largest(self, low: np.ndarray, high: np.ndarray) -> float:
+        """Return the largest number that features of this range become."""
+        ends = np.array([low, high], np.float64)
+        ends = ends if self.origin is None else ends - self.origin
+        return float(np.abs(ends / self.unit).max())
+
+    def _place_sparse(self, X: Any) -> Any:
+        """Subtract medians that are not 0: more than half of such a feature is stored.
+
+        So there are at most twice as many numbers as before.
+        """
+        X = X.astype(np.float64)
+        if self.origin is not None and self.origin.any():
+            columns, n = np.flatnonzero(self.origin), X.shape[0]
+            origin = sparse.csr_array(
+                (
+                    np.tile(self.origin[columns], n),
+                    np.tile(columns, n),
+                    np.arange(n + 1) * len(columns),
+                ),
+                shape=X.shape,
+            )
+            X = sparse.csr_array(X - origin)
+        return (X / self.unit).astype(self.dtype)
+
+
+def extent(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each feature."""
+    if sparse.issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _middle(sample: Any) -> tuple[np.ndarray, float]:
+    """Return the median of each feature, and the spread of all of them together.
+
+    The spread is the root of the sum of squared median deviations, or where more than
+    half of each feature is one number, of squared mean deviations.
+    """
+    n, d = sample.shape
+    median, typical, average = np.zeros((3, d))
+    step = max(1, 2**22 // n)
+    for a in range(0, d, step):
+        part = sample[:, a : a + step]
+        part = (part.toarray() if sparse.issparse(part) else part).astype(np.float64)
+        median[a : a + step] = np.median(part, axis=0)
+        part = np.abs(part - median[a : a + step])
+        typical[a : a + step] = np.median(part, axis=0)
+        average[a : a + step] = part.mean(axis=0)
+    spread = float(np.linalg.norm(typical))
+    return median, spread if spread > 0 else float(np.linalg.norm(average))
+
+
+def _loses(narrow: Frame, wide: Frame, sample: Any) -> bool:
+    """Whether float32 gives other centres to objects than float64, by trying it."""
+    n = sample.shape[0]
+    tried, centres = (
+        np.unique(np.linspace(0, n - 1, min(n, size)).astype(int))
+        for size in (_TRIED, _CENTRES)
+    )
+
+    def scores(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        X, C = (frame.place(sample[rows]) for rows in (tried, centres))
+        X, C = (a.toarray() if sparse.issparse(a) else a for a in (X, C))
+        half = ((C.astype(np.float64) ** 2).sum(axis=1) / 2).astype(frame.dtype)
+        return X @ C.T - half, (X.astype(np.float64) ** 2).sum(axis=1)
+
+    exact, norms = scores(wide)
+    distance = np.maximum(norms[:, None] - 2 * exact, 0)
+    best = distance.min(axis=1)
+    found = distance[np.arange(len(tried)), scores(narrow)[0].argmax(axis=1)]
+    enough = best * (1 + _LOSS) + _NOTHING * np.median(best)
+    return bool((found > enough).mean() > _LOST)
 
 
 def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):

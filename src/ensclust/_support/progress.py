@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from threading import Timer
 
 PATIENCE = 1.0  # seconds; what takes less needs no plain line
@@ -26,7 +25,6 @@ def tell(done: float, total: float, phase: str = "") -> None:
     """Say that ``done`` of ``total`` is done, to the progress that is shown, if any.
 
     ``phase`` names the work, where a call has several kinds of it one after the other.
-    Until a phase with a name is done, work without one is taken for a part of it.
     """
     if show := _shown.get():
         show(done, total, phase)
@@ -62,15 +60,14 @@ def progress(
     text : str
         What is being done.
     total : float, optional
-        Number of parts, or what all of them take; one bar is then for all parts.
+        What all parts of the work take together; one bar is then for all of them.
     quiet : bool
         Show nothing.
 
     Yields
     ------
     callable
-        To be called at the start of each part with its name, and with what the parts
-        before it took, if that is not their number.
+        To be called with the name of a part and what is done of the total.
     """
     if quiet:
         yield lambda *_: None
@@ -78,17 +75,15 @@ def progress(
     moves = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     work = _Work(text)
     with (_moving_line if moves else _plain_lines)(work) as renew:
-        numbers = count()
 
-        def begin(part: str, done: float | None = None) -> None:
-            number = next(numbers)
+        def begin(part: str, done: float = 0) -> None:
             work.part = part
-            work.move(number if done is None else done, total or 0, "")
+            work.move(done, total or 0, "")
             renew(at_once=True)
 
         def show(done: float, of: float, name: str) -> None:
-            if work.move(done, of, name):
-                renew()
+            work.move(done, of, name)
+            renew()
 
         # Work with parts of its own is not measured by what its parts tell.
         token = _shown.set(show if total is None else None)
@@ -108,17 +103,14 @@ class _Work:
         self.begun = self.last = time.monotonic()
         self._times = Counter({"": 1})
 
-    def move(self, done: float, total: float, phase: str) -> bool:
-        """Take over what is told; return whether it is of the phase that is shown."""
-        if self.phase and not phase and self.done < self.total:
-            return False
+    def move(self, done: float, total: float, phase: str) -> None:
+        """Take over what is told: the phase goes on, or the next one begins."""
         is_other = self.total not in (0, total)  # 0 is not known yet
         if phase != self.phase or is_other or done < self.done:
             self.begun = self.last
             self._times[phase] += 1
         self.done, self.total, self.phase = done, total, phase
         self.last = time.monotonic()
-        return True
 
     def words(self) -> str:
         """Return what is being done; a phase that comes again has a number."""
@@ -169,7 +161,7 @@ def _moving_line(work: _Work) -> Iterator[Callable[..., None]]:
                 description=work.words(),
                 completed=work.done,
                 total=work.total or None,
-                share=f"{100 * work.done / work.total:.0f} %" if work.total else "",
+                share=f"{100 * work.done / work.total:3.0f} %" if work.total else "",
                 left=work.left(),
             )
 

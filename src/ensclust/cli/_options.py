@@ -188,6 +188,14 @@ def base_k(text: str) -> int | tuple[int, ...]:
     raise click.BadParameter(msg)
 
 
+def effort(text: str) -> int | str:
+    """Turn "3" into 3; auto and full stay."""
+    if text in ("auto", "full") or text.isdecimal():
+        return int(text) if text.isdecimal() else text
+    msg = f"{text!r} is not auto, full or a number of passes."
+    raise click.BadParameter(msg)
+
+
 def _integers(text: str) -> list[int]:
     """Return positive integers that are separated by commas, or none."""
     parts = [part.strip() for part in text.split(",")]

@@ -24,6 +24,7 @@ from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
     base_k,
+    effort,
     engine_options,
     in_words,
     no_k,
@@ -68,6 +69,10 @@ _k_option = click.option(
               "number of objects, at most 100",
               help="Clusters per base clustering: drawn from LO to HI, or one number."
               )  # fmt: skip
+@click.option("--effort", type=effort, default="auto", show_default=True,
+              metavar="PASSES",
+              help="Passes of k-means over all objects if these are more than 20,000: "
+              "auto, full or a number.")  # fmt: skip
 @click.option("--standardize", is_flag=True,
               help="Give every column mean 0 and standard deviation 1 first."
               )  # fmt: skip
@@ -126,6 +131,7 @@ class Run:
     noise: str = "missing"
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
+    effort: int | str = "auto"
     standardize: bool = False
     output: str = "-"
     report: str | None = None
@@ -151,7 +157,10 @@ class Run:
         self._refuse()
         settings: dict[str, Any] = {"base": "precomputed", "noise": self.noise}
         if self.content == "features":
-            settings = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+            settings = {
+                name: getattr(self, name)
+                for name in ("n_clusterings", "base_k", "effort")
+            }
         model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
         model._validate_params()
         is_dask = self.engine == "dask"

@@ -13,6 +13,7 @@ import numpy as np
 from ensclust import Ensemble, consensus
 from ensclust._support.json_files import read_json, write_json
 from ensclust.paper import _protocol, _records, _runner, _store, _work
+from ensclust.paper._clusterings import cluster
 from ensclust.paper._store import Store
 
 TIMES = "time.jsonl.gz"
@@ -63,7 +64,7 @@ def _part_of_dataset(store: Store, n: int) -> Ensemble:
     X, y = _store.features(store, _protocol.TIME_DATASET)
     seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:n])
-    return _store.cluster(
+    return cluster(
         X[rows],
         int(y.max()) + 1,
         _protocol.N_CLUSTERINGS,

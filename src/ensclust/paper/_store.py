@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ensclust import Ensemble, EnsembleGenerator, datasets
+from ensclust import Ensemble, datasets
 from ensclust._files.archives import read_arrays
 from ensclust._support.digests import digest
 from ensclust._support.json_files import read_json, write_json
 from ensclust._support.validation import explaining
 from ensclust._support.whole_files import write
+from ensclust.paper._clusterings import cluster
 from ensclust.paper._protocol import (
     BLOCK,
     Protocol,
-    base_k,
     default_steps,
     sweep,
     true_k,
@@ -194,31 +194,3 @@ def fingerprint(store: Store, dataset: str) -> str:
     """Return a checksum of a dataset with its rows in order, to know it again."""
     data = datasets.load(dataset, data_home=store.data_home)
     return digest(data.X, data.y)
-
-
-def cluster(
-    X: np.ndarray, n_classes: int, n_clusterings: int, *, rules: Protocol, seed: int
-) -> Ensemble:
-    """Return base clusterings as the protocol makes them."""
-    init = {"k-means++": _one_candidate, "greedy-k-means++": "k-means++"}
-    return (
-        EnsembleGenerator(
-            n_clusterings,
-            base_k=base_k(len(X), n_classes),
-            init=init.get(rules.init, rules.init),
-            max_iter=rules.max_iter,
-            random_state=seed,
-            n_jobs=1,
-        )
-        .fit(X)
-        .ensemble_
-    )
-
-
-def _one_candidate(X, n_clusters, random_state):
-    """Return starts by k-means++ without scikit-learn's choice among candidates."""
-    from sklearn.cluster import kmeans_plusplus  # noqa: PLC0415
-
-    return kmeans_plusplus(X, n_clusters, random_state=random_state, n_local_trials=1)[
-        0
-    ]

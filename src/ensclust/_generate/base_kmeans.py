@@ -1,0 +1,206 @@
+"""K-means base clusterings: a start on some objects, passes over all, models to label.
+
+Up to 20,000 objects, runs converge on all of them. Of more, they converge on 20,000
+drawn at random, or 50 for each centre, and then all objects move the centres, in fewer
+passes the more objects there are: see :class:`Effort`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensclust._generate import kmeans
+from ensclust._generate.clusterers import View
+from ensclust._generate.kmeans import Rows
+from ensclust._generate.objects import InBlocks, InMemory
+from ensclust._support.features import Frame
+from ensclust._support.validation import check_choice, check_integer, unexpected
+
+SAMPLE = 20_000  # objects that runs start from, unless there are fewer
+_PER_CENTRE = 50  # objects of the sample for each centre, where these are many
+_VISITS = 2_000_000  # objects that "auto" visits in passes, all in all
+
+
+class Effort(NamedTuple):
+    """How far k-means runs are taken.
+
+    Attributes
+    ----------
+    init : str
+        How runs start; see :func:`ensclust.generate`.
+    max_iter : int
+        Most iterations.
+    tol : float
+        Moves of centres that end a run.
+    passes : "auto", "full" or int
+        Passes over all objects where runs started from a sample.
+    """
+
+    init: str = "k-means++"
+    max_iter: int = 100
+    tol: float = 1e-4
+    passes: Any = "auto"
+
+    def checked(self) -> Effort:
+        """Return it, or raise where a value has no meaning."""
+        check_choice(self.init, "init", kmeans.INITS)
+        check_integer(self.max_iter, "max_iter")
+        is_number = isinstance(self.tol, int | float) and not isinstance(self.tol, bool)
+        if not is_number or not 0 <= self.tol < np.inf:
+            raise unexpected(self.tol, "tol", "a number from 0 on")
+        if isinstance(self.passes, str):
+            check_choice(self.passes, "effort", ("auto", "full"))
+        else:
+            hint = ', or "auto" or "full"'
+            check_integer(self.passes, "effort", lowest=0, hint=hint)
+        return self
+
+    def n_passes(self, n: int) -> int:
+        """Return the most passes over n objects."""
+        if self.passes == "auto":
+            return min(self.max_iter, -(-_VISITS // n))
+        return self.max_iter if self.passes == "full" else int(self.passes)
+
+
+class KMeans:
+    """A fitted k-means run.
+
+    Centres are kept as vectors of all features, in the frame of the generator, so that
+    new objects need no view; ``half_norms`` are those of the centres in the view.
+    """
+
+    def __init__(self, centres: np.ndarray, view: View, n_features: int, n_iter: int):
+        self.half_norms = kmeans.half_norms(centres).astype(centres.dtype)
+        self.centres = view.back(centres, n_features)
+        self.n_iter_ = n_iter
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the nearest centre of each row of features in the frame."""
+        return label([self], X)[0]
+
+
+def label(models: list[KMeans], X: Any, n_jobs: int | None = None) -> np.ndarray:
+    """Return the labels of rows of features, in the frame, by each model: (M, n)."""
+    narrow = np.min_scalar_type(max(len(model.centres) for model in models))
+    labels = np.empty((len(models), X.shape[0]), narrow)
+    centres = [model.centres for model in models]
+    halves = [model.half_norms for model in models]
+    kmeans.label(Rows.of(X), centres, halves, labels, n_jobs)
+    return labels
+
+
+def label_all(
+    models: list[KMeans], objects: InMemory, frame: Frame, n_jobs: int | None
+) -> np.ndarray:
+    """Return the labels of all objects by each model; memory these, and a piece."""
+    narrow = np.min_scalar_type(max(len(model.centres) for model in models))
+    labels = np.empty((len(models), objects.n_objects), narrow)
+    for a, X in objects.pieces("labels"):
+        labels[:, a : a + X.shape[0]] = label(models, frame.place(X), n_jobs)
+    return labels
+
+
+def sample_rows(n: int, ks: list[int], seed: int, n_rows: int | None = None) -> Any:
+    """Return the numbers of the objects that runs start from, in order."""
+    size = max(SAMPLE, _PER_CENTRE * max(ks)) if n_rows is None else n_rows
+    if size >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+
+
+def fit(
+    objects: InMemory | InBlocks,
+    sample: Any,
+    ks: list[int],
+    seeds: list[int],
+    views: list[View],
+    *,
+    frame: Frame,
+    effort: Effort,
+    n_jobs: int | None,
+) -> list[KMeans]:
+    """Return the models of runs that start from a sample of the objects.
+
+    Parameters
+    ----------
+    objects : InMemory or InBlocks
+        All objects; passes over them follow where the sample has fewer.
+    sample : array or CSR matrix
+        Rows that runs converge on.
+    ks, seeds, views : list
+        Of each run. Runs that see all features are taken together.
+    frame : Frame
+        What features are placed in.
+    effort : Effort
+        How far to go.
+    n_jobs : int or None
+        Number of threads.
+    """
+    placed = frame.place(sample)
+    options = {"init": effort.init, "max_iter": effort.max_iter, "tol": effort.tol}
+    centres: list[Any] = [None] * len(ks)
+    n_iter, least = [0] * len(ks), [0.0] * len(ks)
+    for group in _together(views):
+        rows = Rows.of(views[group[0]].of(placed))
+        own = [[values[run] for run in group] for values in (ks, seeds)]
+        found = kmeans.converge(rows, *own, **options, n_jobs=n_jobs)
+        for run, at, taken in zip(group, *found, strict=True):
+            centres[run], n_iter[run] = at, taken
+            least[run] = effort.tol * rows.spread()
+    if sample.shape[0] < objects.n_objects:
+        n_passes = effort.n_passes(objects.n_objects)
+        centres, passes = _pass_over(
+            objects, frame, centres, views, n_passes, least, n_jobs
+        )
+        n_iter = [sum(both) for both in zip(n_iter, passes, strict=True)]
+    n_features = placed.shape[1]
+    return [
+        KMeans(at, view, n_features, taken)
+        for at, view, taken in zip(centres, views, n_iter, strict=True)
+    ]
+
+
+def _together(views: list[View]) -> list[list[int]]:
+    """Return the runs that see the same: all that see everything, each other alone."""
+    whole = [run for run, view in enumerate(views) if view.is_whole]
+    others = [[run] for run, view in enumerate(views) if not view.is_whole]
+    return [whole, *others] if whole else others
+
+
+def _pass_over(objects, frame, centres, views, n_passes, least, n_jobs):
+    """Let all objects move the centres; return these, and the passes of each run."""
+    size = frame.largest(objects.low, objects.high) * np.sqrt(len(objects.low))
+    grown = [1.0 if v.matrix is None else np.linalg.norm(v.matrix) for v in views]
+    scale = kmeans.fixed_point(size * max(grown), objects.n_objects)
+    count = itertools.count(1)
+
+    def add_up(runs: list[int], own: list[np.ndarray]) -> list:
+        work = partial(
+            _sums,
+            frame=frame,
+            views=[views[run] for run in runs],
+            centres=own,
+            scale=scale,
+            n_jobs=n_jobs,
+        )
+        return objects.fold(work, _add, f"pass {next(count)} of at most {n_passes}")
+
+    return kmeans.improve(centres, add_up, n_passes=n_passes, scale=scale, least=least)
+
+
+def _sums(X: Any, *, frame: Frame, views, centres, scale: float, n_jobs) -> list:
+    """Return the sums and numbers of the rows nearest to each centre of each run."""
+    placed, found = frame.place(X), {}
+    for group in _together(views):
+        rows = Rows.of(views[group[0]].of(placed))
+        own = kmeans.add_nearest(rows, [centres[run] for run in group], scale, n_jobs)
+        found |= zip(group, own, strict=True)
+    return [found[run] for run in range(len(views))]
+
+
+def _add(one: list, other: list) -> list:
+    return [(a + c, b + d) for (a, b), (c, d) in zip(one, other, strict=True)]

@@ -1,0 +1,425 @@
+"""K-means for ensembles: all runs of the same objects, one step after the other.
+
+Runs start from k-means++ and are taken to convergence by Lloyd's algorithm on rows in
+memory, all of them or a sample. Rows that certainly keep their centre are not looked at
+again, by one bound for each row and run, which is exact: labels and centres are those
+of the plain algorithm to the last bit. Then passes over all objects improve the centres
+(:func:`improve`), wherever these objects are. Centres are means of sums in fixed point,
+so that neither threads nor blocks nor their order changes a bit.
+
+A cluster that loses all its rows gets the row that is farthest from its own centre, as
+in scikit-learn; in passes over all objects its centre stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ensclust import _kernels
+from ensclust._support import parallel
+from ensclust._support.progress import tell
+
+INITS = ("k-means++", "classic-k-means++", "random")
+MAX_BOUNDS = 2**28  # bytes of bounds; where there are more rows, all are looked at
+_MAX_DISTANCES = 2**24  # that k-means++ keeps; runs are taken together up to these
+_CHUNK = 2**20  # cells that are worked on at a time
+
+
+class Rows(NamedTuple):
+    """Rows as kernels take them: an array, or the three arrays of a CSR matrix."""
+
+    X: np.ndarray
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, X: Any) -> Rows:
+        """Return the rows of an array or CSR matrix of floats."""
+        none = np.empty(0, np.int32)
+        if not sparse.issparse(X):
+            return cls(np.ascontiguousarray(X), X[:0, 0].copy(), none, none, X.shape)
+        X = X if X.has_sorted_indices else X.sorted_indices()
+        empty = np.empty((0, 0), X.dtype)
+        return cls(empty, X.data, X.indices, X.indptr.astype(np.int64), X.shape)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """The arrays, as the first arguments of a kernel."""
+        return self[:4]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the numbers."""
+        return self.data.dtype
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return some rows as an array."""
+        if len(self.X):
+            return self.X[rows]
+        shape = self.shape
+        whole = sparse.csr_array((self.data, self.indices, self.indptr), shape=shape)
+        return whole[rows].toarray()
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return ranges of rows that are small as arrays."""
+        return parallel.strips(self.shape[0], max(1, _CHUNK // self.shape[1]))
+
+    def norms(self) -> np.ndarray:
+        """Return the squared norm of each row."""
+        norms = np.empty(self.shape[0], self.dtype)
+        for a, b in self.chunks():
+            part = self.take(np.arange(a, b)).astype(np.float64)
+            norms[a:b] = np.einsum("ij,ij->i", part, part)
+        return norms
+
+    def spread(self) -> float:
+        """Return the mean of the variances of the features."""
+        n = self.shape[0]
+        sums = squares = 0.0
+        for a, b in self.chunks():
+            part = self.take(np.arange(a, b)).astype(np.float64)
+            sums, squares = sums + part.sum(axis=0), squares + (part**2).sum(axis=0)
+        return float(np.mean(np.maximum(squares / n - (sums / n) ** 2, 0)))
+
+    def packed(
+        self, centres: list[np.ndarray], halves: list[np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the centres of runs as kernels take them: W, half and start.
+
+        ``halves`` are half the squared norms of centres, where these are not to be
+        taken from the centres themselves.
+        """
+        own = [half_norms(c) for c in centres] if halves is None else halves
+        start = np.cumsum([0, *(_four(len(c)) for c in centres)])
+        n_columns = _four(self.shape[1]) if len(self.X) else self.shape[1]
+        W = np.zeros((start[-1], n_columns), self.dtype)
+        half = np.full(start[-1], np.inf, self.dtype)
+        for a, run, norms in zip(start, centres, own, strict=False):
+            W[a : a + len(run), : self.shape[1]] = run
+            half[a : a + len(run)] = norms
+        return (W if len(self.X) else np.ascontiguousarray(W.T)), half, start
+
+
+def half_norms(centres: np.ndarray) -> np.ndarray:
+    """Return half the squared norm of each centre."""
+    return (centres.astype(np.float64) ** 2).sum(axis=1) / 2
+
+
+def converge(
+    rows: Rows,
+    ks: list[int],
+    seeds: list[int],
+    *,
+    init: str = "k-means++",
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    n_jobs: int | None = None,
+    bounds: bool = True,
+) -> tuple[list[np.ndarray], list[int]]:
+    """Return the centres of each run, and the iterations that it took.
+
+    Parameters
+    ----------
+    rows : Rows
+        The objects.
+    ks, seeds : list of int
+        Number of clusters and seed of each run.
+    init : str
+        One of INITS: best of 2 + log(k) candidates for each centre, as scikit-learn
+        does; one candidate, as the original algorithm does; or random rows.
+    max_iter : int
+        Most iterations of each run.
+    tol : float
+        A run ends when the squared moves of its centres are together at most this share
+        of the mean variance of the features, or no row changes its centre.
+    n_jobs : int or None
+        Number of threads; does not change the result.
+    bounds : bool
+        Whether to leave out rows that certainly keep their centre. Does not change the
+        result. Memory 8 bytes per row and run while it lasts, 4 without.
+
+    Notes
+    -----
+    Time ``n k d`` per iteration and run without bounds, some 10 to 50 % of that with
+    them; starts take ``n k d log(k)`` per run.
+    """
+    with parallel.one_blas_thread():
+        return _converge(rows, ks, seeds, init, max_iter, tol, n_jobs, bounds)
+
+
+def _converge(rows, ks, seeds, init, max_iter, tol, n_jobs, bounds):
+    norms = rows.norms()
+    first = _starts(rows, norms, ks, seeds, init, n_jobs)
+    bounds = bounds and 8 * len(norms) * len(ks) <= MAX_BOUNDS
+    scale = fixed_point(np.sqrt(norms.max()), len(norms))
+    least = tol * rows.spread()
+    runs = [_Run(rows, rows.take(chosen), bounds=bounds) for chosen in first]
+    moving = sorted(runs, key=lambda run: -len(run.centres))  # the longest first
+    for _ in range(max_iter):
+        if not moving:
+            break
+        tell(len(runs) - len(moving), len(runs), f"k-means of {len(norms):,} objects")
+        tasks = [(run, norms, scale, least) for run in moving]
+        still = parallel.run(_Run.advance, tasks, n_jobs=n_jobs)
+        moving = [run for run, moves in zip(moving, still, strict=True) if moves]
+    return [run.centres for run in runs], [run.n_iter for run in runs]
+
+
+def fixed_point(largest: float, n: int) -> float:
+    """Return the scale, a power of two, at which sums of n such numbers fit 64 bits."""
+    room = 62 - int(np.ceil(np.log2(max(n, 2)))) - int(np.frexp(float(largest))[1])
+    return 2.0 ** min(room, 1000)
+
+
+class _Run:
+    """One run: its centres, and what is known of its rows."""
+
+    def __init__(self, rows: Rows, centres: np.ndarray, *, bounds: bool):
+        n, k = rows.shape[0], len(centres)
+        self.rows = rows
+        self.centres = centres
+        self.n_iter = 0
+        self.labels = np.full(n, -1, np.int32)
+        self.slack = np.full(n if bounds else 1, -np.inf, rows.dtype)
+        self.bounds = bounds
+        self.moves = np.zeros(k)
+        self.sums = np.zeros((k, rows.shape[1]), np.int64)
+        self.counts = np.zeros(k, np.int64)
+
+    def advance(self, norms: np.ndarray, scale: float, least: float) -> bool:
+        """Do one iteration; return whether another one is worth it."""
+        rows, centres = self.rows, self.centres
+        W, half, _ = rows.packed([centres])
+        error, enough = self._rounding(norms)
+        slack = self.slack if self.bounds else np.full(len(norms), -np.inf, rows.dtype)
+        n_moved = _kernels.kmeans.step(
+            *rows.arrays,
+            *(norms, W, half, self._loss(), enough, error, scale),
+            *(self.labels, slack, self.sums, self.counts),
+        )
+        self.n_iter += 1
+        new = means(self.sums, self.counts, scale, centres)
+        repaired = self._repair(new)
+        shift = ((new.astype(np.float64) - centres) ** 2).sum(axis=1)
+        self.moves, self.centres = np.sqrt(shift), new
+        return bool(repaired or (n_moved > 0 and shift.sum() > least))
+
+    def _loss(self) -> np.ndarray:
+        """Return by how much each centre's rows may have come nearer to another."""
+        order = np.argsort(self.moves)
+        others = np.full(len(self.moves), self.moves[order[-1]])
+        others[order[-1]] = self.moves[order[-2]] if len(order) > 1 else 0.0
+        unit = np.finfo(self.rows.dtype).eps
+        size = np.sqrt(2 * half_norms(self.centres).max())
+        return ((self.moves + others) * (1 + 4 * unit) + 4 * unit * size).astype(
+            self.rows.dtype
+        )
+
+    def _rounding(self, norms: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return bounds of what rounding does to distances, and to what is nearest.
+
+        A score is a sum of D products, each step rounded: it is off by at most D units
+        of |x| |c| + |c|^2 / 2. Two computed scores are in the order of the distances if
+        squares of these differ by more than four times that; and they do if distances
+        differ by that over their sum, which is at least that of two centres.
+        """
+        D, unit = self.rows.shape[1] + 5, np.finfo(self.rows.dtype).eps / 2
+        half = half_norms(self.centres)
+        size = np.sqrt(2 * half.max())
+        error = np.array([half.max(), size, 0.0]) * (3 * D * unit)
+        error[2] = 8 * unit
+        apart = _separation(self.centres)
+        worst = D * unit * (half.max() + size * float(np.sqrt(norms.max())))
+        enough = 4 * worst / apart if apart > 0 else np.inf
+        return error.astype(self.rows.dtype), self.rows.dtype.type(enough)
+
+    def _repair(self, new: np.ndarray) -> bool:
+        """Let centres without rows be the rows that are farthest from their own."""
+        lost = np.flatnonzero(self.counts == 0)
+        if not len(lost):
+            return False
+        far = np.empty(len(self.labels))
+        for a, b in self.rows.chunks():
+            own = self.rows.take(np.arange(a, b)).astype(np.float64)
+            far[a:b] = ((own - new[self.labels[a:b]]) ** 2).sum(axis=1)
+        order = np.argsort(-far, kind="stable")[: len(lost)]
+        order = order[far[order] > 0]  # there may be too few distinct rows
+        new[lost[: len(order)]] = self.rows.take(order)
+        return len(order) > 0
+
+
+def _separation(centres: np.ndarray) -> float:
+    """Return the least distance of two centres, infinite for one."""
+    C = centres.astype(np.float64)
+    squares = (C**2).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * C @ C.T
+    np.fill_diagonal(apart, np.inf)
+    # What cancels may be rounding alone.
+    return float(np.sqrt(max(apart.min() - 1e-14 * squares.max(), 0.0)))
+
+
+def _starts(
+    rows: Rows,
+    norms: np.ndarray,
+    ks: list[int],
+    seeds: list[int],
+    init: str,
+    n_jobs: int | None,
+) -> list[np.ndarray]:
+    """Return the rows that the centres of each run start from."""
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    if init == "random":
+        own = zip(rngs, ks, strict=True)
+        return [rng.choice(rows.shape[0], k, replace=False) for rng, k in own]
+    greedy = init == "k-means++"
+    trials = [2 + int(np.log(k)) if greedy else 1 for k in ks]
+    uniform = [rng.random((k, t)) for rng, k, t in zip(rngs, ks, trials, strict=True)]
+    at_once = max(1, _MAX_DISTANCES // (len(norms) * max(trials)))
+    return [
+        chosen
+        for a, b in parallel.strips(len(ks), at_once)
+        for chosen in _PlusPlus(rows, norms, n_jobs).draw(ks[a:b], uniform[a:b])
+    ]
+
+
+class _PlusPlus:
+    """K-means++ for several runs at once.
+
+    A row is drawn as the next centre with a probability in proportion to its squared
+    distance to the nearest centre so far; of several such candidates, the one that
+    leaves the least sum of distances.
+    """
+
+    def __init__(self, rows: Rows, norms: np.ndarray, n_jobs: int | None):
+        lanes = _kernels.kmeans.LANES
+        self.rows, self.n_jobs = rows, n_jobs
+        self.n_tiles = -(-len(norms) // lanes)
+        self.norms = np.zeros(self.n_tiles * lanes, rows.dtype)
+        self.norms[: len(norms)] = norms
+
+    def draw(self, ks: list[int], uniform: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the rows of k centres for each run, by k rows of random numbers."""
+        n, m = self.rows.shape[0], len(ks)
+        chosen = [np.empty(k, np.int64) for k in ks]
+        distance = np.full((m, len(self.norms)), np.inf, self.rows.dtype)
+        distance[:, n:] = 0
+        totals = np.empty((m, self.n_tiles))
+        for j in range(max(ks)):
+            tell(j, max(ks), "first centres")
+            active = [run for run in range(m) if ks[run] > j]
+            trials = [1 if j == 0 else uniform[run].shape[1] for run in active]
+            run_of = np.repeat(active, trials)
+            numbers = np.concatenate(
+                [uniform[run][j, :t] for run, t in zip(active, trials, strict=True)]
+            )
+            drawn = (numbers * n).astype(np.int64)
+            if j:
+                _kernels.kmeans.draw(distance, totals, numbers, run_of, n, drawn)
+            new, sums = self._closer(drawn, run_of, distance)
+            potential = sums.sum(axis=1)
+            ends = np.cumsum([0, *trials])
+            for run, (a, b) in zip(active, pairwise(ends), strict=True):
+                best = a + int(potential[a:b].argmin())
+                chosen[run][j] = drawn[best]
+                distance[run], totals[run] = new[best], sums[best]
+        return chosen
+
+    def _closer(self, drawn, run_of, distance) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances that each candidate leaves, and their sums by tile."""
+        rows = self.rows
+        W, half, _ = rows.packed([rows.take(drawn)])
+        run_of = np.resize(run_of, len(half))
+        new = np.empty((len(half), len(self.norms)), rows.dtype)
+        totals = np.empty((len(half), self.n_tiles))
+        shared = (self.norms, W, half, run_of, distance, new, totals)
+        spans = parallel.blocks(self.n_tiles, parallel.thread_count(self.n_jobs))
+        work = _kernels.kmeans.closer
+        parallel.run_spans(work, spans, (*rows.arrays, *shared), n_jobs=self.n_jobs)
+        return new, totals
+
+
+def improve(
+    centres: list[np.ndarray],
+    add_up: Callable[[list[int], list[np.ndarray]], list],
+    *,
+    n_passes: int,
+    scale: float,
+    least: list[float],
+) -> tuple[list[np.ndarray], list[int]]:
+    """Move the centres of all runs by passes over all objects; return passes of each.
+
+    ``add_up(runs, centres)`` gives the sums, times ``scale``, and the numbers of the
+    rows nearest to each centre of some runs. A run ends when the squared moves of its
+    centres are together at most its ``least``.
+    """
+    centres, passes = list(centres), [0] * len(centres)
+    moving = list(range(len(centres)))
+    for _ in range(n_passes):
+        if not moving:
+            break
+        still = []
+        found = add_up(moving, [centres[run] for run in moving])
+        for run, (sums, counts) in zip(moving, found, strict=True):
+            new = means(sums, counts, scale, centres[run])
+            shift = ((new.astype(np.float64) - centres[run]) ** 2).sum()
+            centres[run], passes[run] = new, passes[run] + 1
+            if shift > least[run]:
+                still.append(run)
+        moving = still
+    return centres, passes
+
+
+def means(
+    sums: np.ndarray, counts: np.ndarray, scale: float, old: np.ndarray
+) -> np.ndarray:
+    """Return the means of clusters; those without rows stay where they are."""
+    new = (sums / (scale * np.maximum(counts, 1)[:, None])).astype(old.dtype)
+    return np.where(counts[:, None] > 0, new, old)
+
+
+def add_nearest(
+    rows: Rows, centres: list[np.ndarray], scale: float, n_jobs: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the sums, times ``scale``, and numbers of the rows nearest to centres."""
+    W, half, start = rows.packed(centres)
+    narrow = np.min_scalar_type(max(map(len, centres)))
+    spans = parallel.blocks(rows.shape[0], parallel.thread_count(n_jobs))
+
+    def add(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+        sums = np.zeros((len(half), rows.shape[1]), np.int64)
+        counts = np.zeros(len(half), np.int64)
+        labels = np.empty((len(centres), _kernels.kmeans.LANES), narrow)
+        _kernels.kmeans.add_nearest(
+            *rows.arrays, W, half, start, scale, labels, sums, counts, a, b
+        )
+        return sums, counts
+
+    found = parallel.run(add, spans, n_jobs=n_jobs)
+    sums, counts = (sum(parts) for parts in zip(*found, strict=True))
+    ends = [(a, a + len(run)) for a, run in zip(start, centres, strict=False)]
+    return [(sums[a:b], counts[a:b]) for a, b in ends]
+
+
+def label(
+    rows: Rows,
+    centres: list[np.ndarray],
+    halves: list[np.ndarray],
+    labels: np.ndarray,
+    n_jobs: int | None = None,
+) -> None:
+    """Write the nearest centre of each row in each run into ``labels``, (M, n)."""
+    shared = (*rows.arrays, *rows.packed(centres, halves), labels)
+    spans = parallel.blocks(rows.shape[0], parallel.thread_count(n_jobs))
+    parallel.run_spans(_kernels.kmeans.label, spans, shared, n_jobs=n_jobs)
+
+
+def _four(n: int) -> int:
+    """Return the next multiple of four."""
+    return -(-n // 4) * 4

@@ -1,0 +1,139 @@
+"""The objects that base clusterings are made of: in memory, or in blocks.
+
+Both give some rows, the range of all features, and passes over all rows in pieces. What
+comes of a pass is the same for both, and for any size of the pieces.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensclust._stream.blocks import Blocks, as_blocks
+from ensclust._stream.counting import check_widths
+from ensclust._stream.engines import fold
+from ensclust._support import parallel
+from ensclust._support.features import extent
+from ensclust._support.progress import tell
+from ensclust._support.validation import check_magnitude
+
+_CELLS = 2**22  # of an array in memory that are worked on at a time
+
+
+class InMemory:
+    """Rows of an array or CSR matrix."""
+
+    def __init__(self, X: Any):
+        self.X = X
+        self.n_objects = X.shape[0]
+        self.low, self.high = extent(X)
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return some rows, by number, in order; all of them are no copy."""
+        return self.X if len(rows) == self.n_objects else self.X[rows]
+
+    def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
+        """Return ``work(rows)`` of all pieces, combined."""
+        return reduce(combine, (work(X) for _, X in self.pieces(phase)))
+
+    def pieces(self, phase: str) -> Iterator[tuple[int, Any]]:
+        """Yield the rows in pieces, with the number of the first row of each."""
+        spans = parallel.strips(self.n_objects, max(1, _CELLS // self.X.shape[1]))
+        for done, (a, b) in enumerate(spans):
+            tell(done, len(spans), phase)
+            yield a, self.X[a:b]
+
+
+class Survey(NamedTuple):
+    """What one pass tells about features: rows of each block, and their range."""
+
+    lengths: dict[int, int]
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def n_objects(self) -> int:
+        """The number of rows."""
+        return sum(self.lengths.values())
+
+
+class InBlocks:
+    """Rows of Blocks, which were surveyed."""
+
+    def __init__(self, blocks: Blocks, known: Survey):
+        check_magnitude(np.array([known.low, known.high]))
+        self.blocks = blocks
+        self.n_objects, self.low, self.high = known.n_objects, known.low, known.high
+        self._lengths = [known.lengths.get(i, 0) for i in range(len(known.lengths))]
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return some rows, by number, in order."""
+        wanted = {
+            i: rows[(rows >= a) & (rows < b)] - a
+            for i, (a, b) in enumerate(pairwise(np.cumsum([0, *self._lengths])))
+        }
+        found = fold(self.blocks, partial(_rows, wanted=wanted), operator.or_)
+        return np.concatenate([found[number] for number in sorted(found)])
+
+    def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
+        """Return ``work(rows)`` of all blocks, combined."""
+        return fold(self.blocks, partial(_on_table, work=work), combine)
+
+
+def survey(X: Any) -> Survey:
+    """Pass over features once; raise for anything but finite numbers."""
+    found = fold(as_blocks(X, "features"), _survey, _join)
+    if found is None:
+        msg = "X holds no objects. Give at least one block with a row."
+        raise ValueError(msg)
+    return found
+
+
+def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
+    rows = table(columns)
+    return Survey({number: len(rows)}, *extent(rows))
+
+
+def _join(one: Survey, other: Survey) -> Survey:
+    check_widths(one.lengths, len(one.low), other.lengths, len(other.low))
+    return Survey(
+        one.lengths | other.lengths,
+        np.minimum(one.low, other.low),
+        np.maximum(one.high, other.high),
+    )
+
+
+def table(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a block of features as float64, or float32 where all columns are."""
+    check_numbers(columns)
+    narrow = all(column.dtype == np.float32 for column in columns)
+    return np.column_stack(columns).astype(
+        np.float32 if narrow else np.float64, copy=False
+    )
+
+
+def check_numbers(columns: Sequence[np.ndarray]) -> None:
+    """Raise unless the columns of a block hold finite numbers."""
+    for m, column in enumerate(columns):
+        if column.dtype.kind not in "biuf" or not np.isfinite(column).all():
+            where = (
+                int(np.argmin(np.isfinite(column)))
+                if column.dtype.kind in "biuf"
+                else 0
+            )
+            msg = (
+                f"X[{where}, {m}] = {column[where]!r} in this block; features are "
+                "finite numbers."
+            )
+            raise ValueError(msg)
+
+
+def _rows(columns, number: int, *, wanted: dict[int, np.ndarray]) -> dict:
+    return {number: table([column[wanted[number]] for column in columns])}
+
+
+def _on_table(columns, _: int, *, work: Callable) -> Any:
+    return work(table(columns))

@@ -1,0 +1,445 @@
+"""K-means: nearest centres, for all runs of an ensemble at a time.
+
+Rows are taken in tiles of ``LANES``, turned so that one feature of all rows of a tile
+lies together: what is done to one row is done to all of them by vector instructions,
+and the nearest centre is found while scores are in registers. The score of a row and a
+centre is their product less half the squared norm of the centre, summed up in the order
+of the features, so that it depends on nothing but the two: neither on the place of the
+row nor on the rows around it, nor on whether it is stored densely or sparsely.
+
+Rows come as four arrays: ``X`` of shape (n, d) if they are dense, with ``data``,
+``indices`` and ``indptr`` empty, or these three as in a CSR matrix, with ``X`` empty.
+Their type, float32 or float64, is that of all scores. Centres ``W`` come with columns
+of zeros up to a multiple of four and with rows up to a multiple of four for each run,
+whose ``half`` is infinite; for sparse rows they come turned, (d, K).
+"""
+
+import numpy as np
+
+from ensclust._kernels._jit import fused_jit, jit
+
+LANES = 128  # rows of a tile
+
+
+@fused_jit
+def add_products(
+    tile,  # IN (D, LANES), D a multiple of 4
+    W,  # IN (K, D)
+    half,  # IN (K,)
+    c,  # first of four centres
+    end,  # number of features to add up, a multiple of 4
+    score,  # OUT (4, LANES)
+):
+    """Write the products of a tile with four centres, over the first features."""
+    s0, s1, s2, s3 = score[0], score[1], score[2], score[3]
+    h0, h1, h2, h3 = -half[c], -half[c + 1], -half[c + 2], -half[c + 3]
+    for r in range(LANES):
+        s0[r] = h0
+        s1[r] = h1
+        s2[r] = h2
+        s3[r] = h3
+    for f in range(0, end, 4):
+        x0, x1, x2, x3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+        a0, a1, a2, a3 = W[c, f], W[c, f + 1], W[c, f + 2], W[c, f + 3]
+        b0, b1, b2, b3 = W[c + 1, f], W[c + 1, f + 1], W[c + 1, f + 2], W[c + 1, f + 3]
+        c0, c1, c2, c3 = W[c + 2, f], W[c + 2, f + 1], W[c + 2, f + 2], W[c + 2, f + 3]
+        d0, d1, d2, d3 = W[c + 3, f], W[c + 3, f + 1], W[c + 3, f + 2], W[c + 3, f + 3]
+        for r in range(LANES):
+            y0, y1, y2, y3 = x0[r], x1[r], x2[r], x3[r]
+            s0[r] = s0[r] + y0 * a0 + y1 * a1 + y2 * a2 + y3 * a3
+            s1[r] = s1[r] + y0 * b0 + y1 * b1 + y2 * b2 + y3 * b3
+            s2[r] = s2[r] + y0 * c0 + y1 * c1 + y2 * c2 + y3 * c3
+            s3[r] = s3[r] + y0 * d0 + y1 * d1 + y2 * d2 + y3 * d3
+
+
+@fused_jit
+def nearest_two(
+    tile,  # IN (D, LANES)
+    W,  # IN (K, D)
+    half,  # IN (K,)
+    first,  # first centre
+    last,  # one behind the last, a multiple of four away
+    score,  # WORK (4, LANES)
+    best,  # OUT (LANES,), the largest score of each row
+    second,  # OUT (LANES,), the largest but one
+    nearest,  # OUT (LANES,) int32, whose it is, counted from `first`; lowest of equals
+):
+    """Find the nearest two of some centres; the last products are not stored."""
+    f = tile.shape[0] - 4
+    x0, x1, x2, x3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+    s0, s1, s2, s3 = score[0], score[1], score[2], score[3]
+    for r in range(LANES):
+        best[r] = -np.inf
+        second[r] = -np.inf
+        nearest[r] = 0
+    for c in range(first, last, 4):
+        add_products(tile, W, half, c, f, score)
+        a0, a1, a2, a3 = W[c, f], W[c, f + 1], W[c, f + 2], W[c, f + 3]
+        b0, b1, b2, b3 = W[c + 1, f], W[c + 1, f + 1], W[c + 1, f + 2], W[c + 1, f + 3]
+        c0, c1, c2, c3 = W[c + 2, f], W[c + 2, f + 1], W[c + 2, f + 2], W[c + 2, f + 3]
+        d0, d1, d2, d3 = W[c + 3, f], W[c + 3, f + 1], W[c + 3, f + 2], W[c + 3, f + 3]
+        i0 = np.int32(c - first)
+        i1, i2, i3 = np.int32(i0 + 1), np.int32(i0 + 2), np.int32(i0 + 3)
+        for r in range(LANES):
+            y0, y1, y2, y3 = x0[r], x1[r], x2[r], x3[r]
+            t0 = s0[r] + y0 * a0 + y1 * a1 + y2 * a2 + y3 * a3
+            t1 = s1[r] + y0 * b0 + y1 * b1 + y2 * b2 + y3 * b3
+            t2 = s2[r] + y0 * c0 + y1 * c1 + y2 * c2 + y3 * c3
+            t3 = s3[r] + y0 * d0 + y1 * d1 + y2 * d2 + y3 * d3
+            m, e, i = best[r], second[r], nearest[r]
+            low = min(t0, m)
+            e = max(low, e)
+            i = i0 if t0 > m else i
+            m = max(t0, m)
+            low = min(t1, m)
+            e = max(low, e)
+            i = i1 if t1 > m else i
+            m = max(t1, m)
+            low = min(t2, m)
+            e = max(low, e)
+            i = i2 if t2 > m else i
+            m = max(t2, m)
+            low = min(t3, m)
+            e = max(low, e)
+            i = i3 if t3 > m else i
+            m = max(t3, m)
+            best[r] = m
+            second[r] = e
+            nearest[r] = i
+
+
+@fused_jit
+def nearest_two_sparse(
+    data,  # IN (nnz,)
+    indices,  # IN (nnz,) int
+    indptr,  # IN (n + 1,) int
+    rows,  # IN (LANES,) int64, numbers of rows
+    n_rows,  # how many of them
+    W,  # IN (d, K), turned
+    half,  # IN (K,)
+    first,
+    last,
+    best,  # OUT (LANES,)
+    second,  # OUT (LANES,)
+    nearest,  # OUT (LANES,) int32
+):
+    """Do as nearest_two for sparse rows; zeros add nothing, so scores are equal."""
+    score = np.empty(last - first, data.dtype)
+    own = half[first:last]
+    for r in range(n_rows):
+        for c in range(last - first):
+            score[c] = -own[c]
+        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            x, w = data[p], W[indices[p], first:last]
+            for c in range(last - first):
+                score[c] += x * w[c]
+        m, e, i = score[0], -np.inf, 0
+        for c in range(1, last - first):
+            if score[c] > m:
+                m, e, i = score[c], m, c
+            elif score[c] > e:
+                e = score[c]
+        best[r], second[r], nearest[r] = m, e, i
+
+
+@jit
+def turn(
+    X,  # IN (n, d)
+    rows,  # IN (LANES,) int64
+    n_rows,  # how many of them
+    tile,  # OUT (D, LANES)
+):
+    """Write some rows into a tile, sixteen at a time: lines of cache are filled."""
+    for begin in range(0, n_rows, 16):
+        end = min(begin + 16, n_rows)
+        for f in range(X.shape[1]):
+            own = tile[f]
+            for r in range(begin, end):
+                own[r] = X[rows[r], f]
+
+
+@jit
+def add_row(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    i,  # the row
+    scale,  # IN float64, what numbers are multiplied by before they are rounded
+    sums,  # INOUT (d,) int64
+):
+    """Add a row to a sum in fixed point, where any order gives the same."""
+    if X.shape[0] > 0:
+        x = X[i]
+        for f in range(x.shape[0]):
+            sums[f] += np.int64(np.rint(np.float64(x[f]) * scale))
+    else:
+        for p in range(indptr[i], indptr[i + 1]):
+            sums[indices[p]] += np.int64(np.rint(np.float64(data[p]) * scale))
+
+
+@jit
+def label(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    W,  # IN (K, D) or, for sparse rows, (d, K): the centres of all runs
+    half,  # IN (K,)
+    start,  # IN (M + 1,) int64, first centre of each run
+    labels,  # OUT (M, n) unsigned
+    i0,
+    i1,
+):
+    """Write the nearest centre of rows i0..i1-1 in each run, lowest of equals."""
+    dtype = W.dtype
+    is_dense = X.shape[0] > 0
+    tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
+    score = np.empty((4, LANES), dtype)
+    best, second = np.empty(LANES, dtype), np.empty(LANES, dtype)
+    nearest, rows = np.empty(LANES, np.int32), np.empty(LANES, np.int64)
+    for begin in range(i0, i1, LANES):
+        n_rows = min(LANES, i1 - begin)
+        for r in range(n_rows):
+            rows[r] = begin + r
+        if is_dense:
+            turn(X, rows, n_rows, tile)
+        for m in range(start.shape[0] - 1):
+            a, b = start[m], start[m + 1]
+            if is_dense:
+                nearest_two(tile, W, half, a, b, score, best, second, nearest)
+            else:
+                nearest_two_sparse(
+                    *(data, indices, indptr, rows, n_rows),
+                    *(W, half, a, b, best, second, nearest),
+                )
+            for r in range(n_rows):
+                labels[m, begin + r] = nearest[r]
+
+
+@jit
+def add_nearest(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    W,  # IN, as in label
+    half,  # IN
+    start,  # IN
+    scale,  # IN float64, as in add_row
+    labels,  # WORK (M, LANES) unsigned, of one tile
+    sums,  # INOUT (K, d) int64
+    counts,  # INOUT (K,) int64
+    i0,
+    i1,
+):
+    """Add each of the rows i0..i1-1 to its nearest centre in each run."""
+    n_features = sums.shape[1]
+    fixed = np.zeros(n_features, np.int64)
+    for begin in range(i0, i1, LANES):
+        end = min(begin + LANES, i1)
+        label(
+            *(X[begin:end], data, indices, indptr[begin : end + 1]),
+            *(W, half, start, labels, 0, end - begin),
+        )
+        for r in range(end - begin):
+            if X.shape[0] > 0:
+                fixed[:] = 0
+                add_row(X, data, indices, indptr, begin + r, scale, fixed)
+            for m in range(start.shape[0] - 1):
+                c = start[m] + labels[m, r]
+                counts[c] += 1
+                own = sums[c]
+                if X.shape[0] > 0:
+                    for f in range(n_features):
+                        own[f] += fixed[f]
+                else:
+                    add_row(X, data, indices, indptr, begin + r, scale, own)
+
+
+@jit
+def step(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    norms,  # IN (n,), squared norms of the rows
+    W,  # IN, the centres of one run, as in label
+    half,  # IN
+    loss,  # IN (k,), by how much the slack of a row of each centre may have shrunk
+    least,  # slack above which a row certainly keeps its centre
+    error,  # IN (3,), of a squared distance: a constant, times the norm, its square
+    scale,  # IN float64, as in add_row
+    labels,  # INOUT (n,) int32, -1 at first
+    slack,  # INOUT (n,): how much farther the second nearest centre is, at least
+    sums,  # INOUT (k, d) int64, of the rows of each centre
+    counts,  # INOUT (k,) int64
+):
+    """Assign rows to the nearest centre of one run; return how many have moved.
+
+    Rows whose slack exceeds ``least`` are not looked at. Sums change by rows that move.
+    """
+    n = labels.shape[0]
+    rows = np.empty(LANES, np.int64)
+    dtype = norms.dtype
+    tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
+    score = np.empty((4, LANES), dtype)
+    best, second = np.empty(LANES, dtype), np.empty(LANES, dtype)
+    norm, nearest = np.zeros(LANES, dtype), np.empty(LANES, np.int32)
+    n_moved = n_rows = 0
+    for i in range(n):
+        if labels[i] >= 0:
+            slack[i] -= loss[labels[i]]
+        if not slack[i] > least:
+            rows[n_rows] = i
+            n_rows += 1
+        if n_rows == LANES or (i == n - 1 and n_rows > 0):
+            if X.shape[0] > 0:
+                turn(X, rows, n_rows, tile)
+                nearest_two(tile, W, half, 0, W.shape[0], score, best, second, nearest)
+            else:
+                nearest_two_sparse(
+                    *(data, indices, indptr, rows, n_rows),
+                    *(W, half, 0, W.shape[1], best, second, nearest),
+                )
+            for r in range(n_rows):
+                norm[r] = norms[rows[r]]
+            find_slack(norm, best, second, error)
+            for r in range(n_rows):
+                j, new = rows[r], nearest[r]
+                slack[j] = second[r]
+                old = labels[j]
+                if old != new:
+                    n_moved += 1
+                    labels[j] = new
+                    counts[new] += 1
+                    add_row(X, data, indices, indptr, j, scale, sums[new])
+                    if old >= 0:
+                        counts[old] -= 1
+                        add_row(X, data, indices, indptr, j, -scale, sums[old])
+            n_rows = 0
+    return n_moved
+
+
+@jit
+def find_slack(
+    norm,  # IN (LANES,), squared norms of rows
+    best,  # IN (LANES,), as nearest_two gives them
+    second,  # INOUT (LANES,), the same; replaced by lower bounds
+    error,  # IN (3,), as in step
+):
+    """Bound how much farther the second nearest centre is than the nearest."""
+    constant, factor, tiny = error[0], error[1], error[2]
+    for r in range(LANES):
+        wide = constant + factor * np.sqrt(norm[r]) + tiny * norm[r]
+        near = np.sqrt(max(norm[r] - best[r] - best[r] + wide, norm[r] * 0))
+        far = np.sqrt(max(norm[r] - second[r] - second[r] - wide, norm[r] * 0))
+        # Without a second centre, far is infinite, and so is the slack.
+        second[r] = far * (1 - tiny) - near * (1 + tiny)
+
+
+@fused_jit
+def closer(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    norms,  # IN (T * LANES,), squared norms of the rows, 0 behind the last
+    W,  # IN (C, D) or, for sparse rows, (d, C): candidates
+    half,  # IN (C,)
+    run_of,  # IN (C,) int64, the run that each is a candidate of
+    distance,  # IN (M, T * LANES), squared, to the nearest centre so far; 0 behind
+    new,  # OUT (C, T * LANES), the same with each of the candidates
+    totals,  # OUT (C, T) float64, sums of these over tiles
+    t0,
+    t1,
+):
+    """Find what each candidate would leave of the distances, for tiles t0..t1-1."""
+    n = indptr.shape[0] - 1 if X.shape[0] == 0 else X.shape[0]
+    dtype = W.dtype
+    tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
+    score = np.zeros((4, LANES), dtype)  # behind the last row too
+    turned = np.empty((LANES, half.shape[0]), dtype)
+    rows = np.empty(LANES, np.int64)
+    parts = np.empty(16, dtype)
+    for t in range(t0, t1):
+        n_rows = min(LANES, n - t * LANES)
+        for r in range(n_rows):
+            rows[r] = t * LANES + r
+        if X.shape[0] > 0:
+            turn(X, rows, n_rows, tile)
+        else:
+            score_sparse(data, indices, indptr, rows, n_rows, W, half, turned)
+        span = slice(t * LANES, (t + 1) * LANES)
+        norm = norms[span]
+        for c in range(0, half.shape[0], 4):
+            if X.shape[0] > 0:
+                add_products(tile, W, half, c, tile.shape[0], score)
+            else:
+                for j in range(4):
+                    for r in range(n_rows):
+                        score[j, r] = turned[r, c + j]
+            for j in range(4):
+                before, after = distance[run_of[c + j], span], new[c + j, span]
+                own = score[j]
+                for r in range(LANES):
+                    left = min(norm[r] - own[r] - own[r], before[r])
+                    after[r] = max(left, norm[r] * 0)
+                parts[:] = 0
+                for begin in range(0, LANES, 16):
+                    for r in range(16):
+                        parts[r] += after[begin + r]
+                total = 0.0
+                for r in range(16):
+                    total += np.float64(parts[r])
+                totals[c + j, t] = total
+
+
+@fused_jit
+def score_sparse(data, indices, indptr, rows, n_rows, W, half, score):
+    """Write the scores of some sparse rows, (LANES, C)."""
+    for r in range(n_rows):
+        own = score[r]
+        for c in range(half.shape[0]):
+            own[c] = -half[c]
+        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            x, w = data[p], W[indices[p]]
+            for c in range(half.shape[0]):
+                own[c] += x * w[c]
+
+
+@jit
+def draw(
+    distance,  # IN (M, T * LANES), as in closer
+    totals,  # IN (M, T) float64, their sums over tiles
+    uniform,  # IN (C,) float64, random numbers from 0 to 1, not 1
+    run_of,  # IN (C,) int64
+    n,  # number of rows
+    drawn,  # OUT (C,) int64
+):
+    """Draw rows with probabilities in proportion to their squared distances.
+
+    Where all distances are 0 every row is as likely as any other.
+    """
+    for c in range(uniform.shape[0]):
+        own, total = totals[run_of[c]], 0.0
+        for t in range(own.shape[0]):
+            total += own[t]
+        left = uniform[c] * total
+        drawn[c] = np.int64(uniform[c] * n)
+        chosen = 0
+        # Sums differ by rounding: where they end below what is left, the last tile and
+        # the last row that can be drawn are.
+        for t in range(own.shape[0]):
+            if own[t] > 0:
+                chosen = t
+                if left < own[t]:
+                    break
+                left -= own[t]
+        for i in range(chosen * LANES, min((chosen + 1) * LANES, n)):
+            x = np.float64(distance[run_of[c], i])
+            if x > 0:
+                drawn[c] = i
+                left -= x
+                if left < 0:
+                    break

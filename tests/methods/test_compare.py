@@ -144,6 +144,13 @@ def comparison(names):
     return Comparison(tuple(names), labels, values[0], shape, *values[1:])
 
 
+def test_clusters_are_counted_where_numbers_are_left_out():
+    found = comparison(["a", "b"])
+    found.labels[:, 1] = [-1, 0, 7]
+    assert found.n_clusters == [3, 2]
+    assert [row["n_clusters"] for row in found.table] == [3, 2]
+
+
 @pytest.mark.parametrize("n", [2, 10, 25])
 def test_a_comparison_shows_a_table_that_fits_a_terminal(n):
     names = [f"method-{i}" for i in range(n)]

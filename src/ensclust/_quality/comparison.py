@@ -46,11 +46,16 @@ class Comparison:
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
+    def n_clusters(self) -> list[int]:
+        """Number of clusters of each."""
+        return [len(np.unique(column[column >= 0])) for column in self.labels.T]
+
+    @property
     def table(self) -> list[dict[str, Any]]:
         """One dict per method: "method", "n_clusters", "anmi", ..., "seconds"."""
         columns: dict[str, Any] = {
             "method": self.methods,
-            "n_clusters": (self.labels.max(axis=0) + 1).tolist(),
+            "n_clusters": self.n_clusters,
             "anmi": self.anmi.tolist(),
         }
         if self.nmi is not None and self.ari is not None:
@@ -68,7 +73,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         width = max(map(len, [*self.methods, *self.left_out])) + 2
-        scores = [name for name in ("anmi", "nmi", "ari") if name in self.table[0]]
+        rows = self.table
+        scores = [name for name in ("anmi", "nmi", "ari") if name in rows[0]]
         return "\n".join(
             [
                 f"{'':{width}}clusters"
@@ -78,7 +84,7 @@ class Comparison:
                     f"{row['method']:{width}}{row['n_clusters']:8}"
                     + "".join(f"{row[name]:8.3f}" for name in scores)
                     + f"{row['seconds']:10.2f}"
-                    for row in self.table
+                    for row in rows
                 ),
                 *(f"{name:{width}}{why}" for name, why in self.left_out.items()),
                 "",
@@ -103,7 +109,8 @@ class Comparison:
         return lines
 
     def _repr_html_(self) -> str:
-        truth = [name for name in ("nmi", "ari") if name in self.table[0]]
+        rows = self.table
+        truth = [name for name in ("nmi", "ari") if name in rows[0]]
         return notebook.table(
             f"{len(self.methods)} methods on {len(self.labels):,} objects",
             (
@@ -123,7 +130,7 @@ class Comparison:
                     notebook.Share(agreement),
                     row["seconds"],
                 )
-                for row, agreement in zip(self.table, self.agreement[0], strict=True)
+                for row, agreement in zip(rows, self.agreement[0], strict=True)
             ],
             "; ".join(f"{name} {why}" for name, why in self.left_out.items()),
         )

@@ -131,20 +131,20 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             return counts
         if not is_stream(X):
             X = validate_features(self, X)
-            generator = self._generator(X.shape[0], seed)
+            generator = self._generator(X.shape[0], ks, seed)
             self.generator_ = generator.fit_checked(X)
             return generator.ensemble_
         self._check_stream(ks)
         blocks = as_blocks(X, "features")
         known = survey(blocks)
-        generator = self._generator(known.n_objects, seed)
+        generator = self._generator(known.n_objects, ks, seed)
         self.generator_ = generator.fit_stream(blocks, known)
         self.n_features_in_ = self.generator_.n_features_in_
         return driver.count(self, self.generator_.stream_, ks)
 
-    def _generator(self, n_samples: int, seed: int) -> EnsembleGenerator:
-        k = self._check_k(self.n_clusters, n_samples)
-        lowest = 2 if isinstance(k, str) else k
+    def _generator(self, n_samples: int, ks: list, seed: int) -> EnsembleGenerator:
+        checked = [self._check_k(k, n_samples) for k in ks]
+        lowest = min(2 if isinstance(k, str) else k for k in checked)
         return EnsembleGenerator(
             self.n_clusterings,
             base_k=(

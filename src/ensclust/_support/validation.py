@@ -375,7 +375,17 @@ def import_optional(module: str, what: str, extra: str) -> Any:
             f'pip install "ensclust[{extra}]"  or, in a clone of ensclust:  '
             f'pip install ".[{extra}]"'
         )
-        raise ImportError(msg) from error
+        raise ImportError(msg, name=module) from error
+
+
+def lacking(error: ImportError) -> str:
+    """Say in a few words what a failed import needs."""
+    return install_line(error.name) if error.name else str(error)
+
+
+def install_line(package: str) -> str:
+    """Say that a package is needed, and how to get it."""
+    return f"needs {package}: pip install {package}"
 
 
 def warn(message: str) -> None:

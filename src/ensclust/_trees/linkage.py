@@ -222,7 +222,7 @@ def _agglomerate(
             route.nearest(tips, near, best)
             n_merged = chain.reciprocal(tips, *state.values(), n_merged)
             route.join(merged[n_known:n_merged])
-            tell(n_merged - n_before, n - 1 - n_before)
+            tell(n_merged - n_before, n - 1 - n_before, "merges")
             if not kept:
                 continue
             kept.save(state, at_once=is_pressed())

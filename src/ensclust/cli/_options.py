@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ensclust._kernels._compiling import compiling
+
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
 
@@ -31,11 +33,23 @@ report_option = click.option(
     metavar="FILE",
     help="HTML page with charts of the result, for any browser, offline.",
 )
+
+
+def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  click passes it so
+    """Say nothing of kernels that are compiled, where silence is asked for."""
+    compiling.is_told |= is_asked
+    return is_asked
+
+
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout."
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=calm,
+    help="One JSON object on stdout.",
 )
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress, no summary."
+    "-q", "--quiet", is_flag=True, callback=calm, help="No progress, no summary."
 )
 jobs_option = click.option(
     "--n-jobs",
@@ -125,7 +139,7 @@ def several_k(text: str) -> list[int | str]:
     """Turn "2,3,5" into [2, 3, 5]; a word that may stand for a number stays."""
     ks: list[Any] = [text] if text.isidentifier() else _integers(text)
     if not ks:
-        raise no_k(text, several=True)
+        raise no_k(text)
     for k in ks:
         if ks.count(k) > 1:
             msg = f"{text!r} names {k} more than once; give each number once."
@@ -133,21 +147,12 @@ def several_k(text: str) -> list[int | str]:
     return ks
 
 
-def one_k(text: str) -> int | str:
-    """Turn "3" into 3; a word that may stand for a number stays."""
-    ks: list[Any] = [text] if text.isidentifier() else _integers(text)
-    if len(ks) != 1:
-        raise no_k(text, several=False)
-    return ks[0]
-
-
-def no_k(text: str, *, several: bool) -> click.BadParameter:
+def no_k(text: str) -> click.BadParameter:
     """Return the error for a text that is no number of clusters for any method."""
     from ensclust._methods import METHODS
 
     words = {word for method in METHODS.values() for word in method._k_words}
-    known = ["a positive integer", *["a list such as 2,3,5"] * several]
-    known += sorted(words, reverse=True)
+    known = ["a positive integer", "a list such as 2,3,5", *sorted(words, reverse=True)]
     hint = "'-k' / '--n-clusters'"
     return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)
 

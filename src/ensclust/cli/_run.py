@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from inspect import signature
@@ -19,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 import ensclust
+from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
@@ -29,7 +29,6 @@ from ensclust.cli._options import (
     in_words,
     no_k,
     once,
-    one_k,
     output_option,
     report_option,
     run_options,
@@ -49,18 +48,27 @@ if TYPE_CHECKING:
     from ensclust._methods.driver import Solved
 
 _SHOWN = 12  # cluster sizes in a summary
-_K = "Number of consensus clusters, or a word for how to find it, such as auto."
+_k_option = click.option(
+    "-k",
+    "--n-clusters",
+    type=several_k,
+    required=True,
+    metavar="K[,K...]",
+    help="Number of consensus clusters, or a word for how to find it, such as auto. "
+    "Several numbers give a column each.",
+)
 
 
 @click.command(short_help="Cluster a table of numbers.")
 @click.argument("data", type=click.Path())
-@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
+@_k_option
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
-              show_default="from K to the square root of the number of objects, at "
-              "most 100", help="Clusters per base clustering: drawn from LO to HI, or "
-              "one number.")  # fmt: skip
+              show_default="from K, the smallest of them, to the square root of the "
+              "number of objects, at most 100",
+              help="Clusters per base clustering: drawn from LO to HI, or one number."
+              )  # fmt: skip
 @click.option("--effort", type=effort, default="auto", show_default=True,
               metavar="PASSES",
               help="Passes of k-means over all objects if these are more than 20,000: "
@@ -79,14 +87,12 @@ def cluster(data, n_clusters, **options) -> None:
     object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
     entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
     """
-    Run("features", data, [n_clusters], **options).run()
+    Run("features", data, n_clusters, **options).run()
 
 
 @click.command(short_help="Combine clusterings that you have.")
 @click.argument("labels", type=click.Path())
-@click.option("-k", "--n-clusters", type=several_k, required=True,
-              metavar="K[,K...]",
-              help=f"{_K} Several numbers give a column each.")  # fmt: skip
+@_k_option
 @click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
               default="missing", show_default=True,
               help="What a negative cell means: left out, as empty ones, or in a "
@@ -161,13 +167,13 @@ class Run:
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
-            start = time.perf_counter()
+            clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
                 X = standardized(X) if self.standardize else X
                 solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
-            seconds = time.perf_counter() - start
+            seconds = clock()
             if self.in_memory and not (self.as_json and self.output == "-"):
                 ensclust.io.write_labels(
                     self.output,
@@ -236,7 +242,7 @@ class Run:
 
         having = [name for name, kind in METHODS.items() if word in kind._k_words]
         if not having:
-            return no_k(word, several=self.content == "labels")
+            return no_k(word)
         return click.UsageError(
             f"-k {word} needs -m {in_words(having)}; {self.method} takes "
             f"{in_words(['a number', *own])}."

@@ -28,10 +28,12 @@ from ensclust._support.encoding import (
 from ensclust._support.validation import (
     bad_label_shape,
     check_noise,
+    check_rows,
     late_noise,
     naming_index,
     no_clusterings,
     no_table,
+    ragged_rows,
 )
 
 _DTYPES = (np.uint8, np.uint16, np.uint32)
@@ -63,7 +65,9 @@ class Ensemble:
     ----------
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
-        number, NaN or None means "not clustered here". An Ensemble is taken as it is.
+        number, NaN or None means "not clustered here". A list of M label vectors
+        (arrays, Series or Categoricals of length n_objects) means M clusterings. An
+        Ensemble is taken as it is.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" the negative labels of a clustering, as HDBSCAN and DBSCAN
         write them, are one more cluster of it; NaN and None stay missing.
@@ -101,6 +105,8 @@ class Ensemble:
            [ 1,  0]], dtype=int32)
     >>> ens.n_base_clusters, ens.sizes.tolist()
     (4, [2, 2, 1, 2])
+    >>> Ensemble([np.array([0, 0, 1]), np.array([2, 5, 5])])
+    Ensemble(n_objects=3, n_clusterings=2, n_base_clusters=4)
     >>> Ensemble([[0], [1], [-1], [-1], [None]], noise="own-cluster").labels.ravel()
     array([ 1,  2,  0,  0, -1], dtype=int32)
     """
@@ -114,7 +120,10 @@ class Ensemble:
                 raise late_noise(noise, labels)
             self._adopt(labels.columns, labels.categories)
         else:
-            self._adopt(*_encode(label_columns(labels, noise), noise))
+            columns = label_columns(labels, noise)
+            if not are_vectors(labels):
+                check_rows(labels, len(columns[0]), len(columns))
+            self._adopt(*_encode(columns, noise))
 
     @classmethod
     def from_clusterings(
@@ -135,20 +144,7 @@ class Ensemble:
         check_noise(noise)
         if not hasattr(clusterings, "__iter__"):
             raise no_clusterings(clusterings)
-        vectors = [as_sequence(vector) for vector in clusterings]
-        lengths = [len(vector) for vector in vectors]
-        for m, length in enumerate(lengths):
-            if length != lengths[0]:
-                msg = (
-                    f"clusterings[{m}] has {length} labels, clusterings[0] has "
-                    f"{lengths[0]}. All clusterings must label the same objects; "
-                    "use -1 where one leaves an object out."
-                )
-                raise ValueError(msg)
-        if not vectors or not lengths[0]:
-            raise bad_label_shape((0, len(vectors)))
-        codes = _encode([as_vector(vector) for vector in vectors], noise)
-        return cls.from_codes(*codes)
+        return cls.from_codes(*_encode(_label_vectors(clusterings), noise))
 
     @classmethod
     def from_codes(
@@ -408,9 +404,11 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     """Return the M columns of a label table, each (N,).
 
-    ``labels`` is an array-like, a DataFrame, or the path of a file that
-    :func:`ensclust.io.read_labels` reads.
+    ``labels`` is an array-like, a DataFrame, a list of label vectors, or the path of a
+    file that :func:`ensclust.io.read_labels` reads.
     """
+    if are_vectors(labels):
+        return _label_vectors(labels)
     if isinstance(labels, str | os.PathLike):
         labels = read_labels(labels).labels(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
@@ -431,6 +429,48 @@ def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     return columns
 
 
+def are_vectors(labels: Any) -> bool:
+    """Whether these are label vectors, one per clustering, rather than rows."""
+    is_list = isinstance(labels, list | tuple) or (
+        isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == object
+    )
+    return is_list and any(
+        hasattr(vector, "__array__") and getattr(vector, "ndim", 1) == 1
+        for vector in labels
+    )
+
+
+def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
+    """Return label vectors of the same objects as arrays of equal length, or raise."""
+    vectors = [as_sequence(vector) for vector in clusterings]
+    lengths = [len(vector) for vector in vectors]
+    for m, length in enumerate(lengths):
+        if length != lengths[0]:
+            msg = (
+                f"clusterings[{m}] has {length} labels, clusterings[0] has "
+                f"{lengths[0]}. All clusterings must label the same objects; "
+                "use -1 where one leaves an object out."
+            )
+            raise ValueError(msg)
+    if not vectors or not lengths[0]:
+        raise bad_label_shape((0, len(vectors)))
+    _check_index(vectors)
+    return [as_vector(vector) for vector in vectors]
+
+
+def _check_index(vectors: list[Any]) -> None:
+    """Raise where pandas Series name their objects differently."""
+    named = [(m, v.index) for m, v in enumerate(vectors) if hasattr(v, "iloc")]
+    for m, index in named[1:]:
+        if not index.equals(named[0][1]):
+            msg = (
+                f"clusterings[{m}] has another index than clusterings[{named[0][0]}]. "
+                "Bring them into one order with pandas.concat(clusterings, axis=1), "
+                "or pass arrays, series.to_numpy(), which go by position."
+            )
+            raise ValueError(msg)
+
+
 def _table(labels: Any) -> np.ndarray:
     if hasattr(labels, "toarray"):
         msg = (
@@ -441,11 +481,7 @@ def _table(labels: Any) -> np.ndarray:
     try:
         table = unmasked(labels)
     except ValueError as error:
-        msg = (
-            "labels has rows of different length. Give one row per object with one "
-            "label per base clustering, -1 where there is none."
-        )
-        raise ValueError(msg) from error
+        raise ragged_rows(labels) from error
     if table.ndim == 0:
         raise no_table(labels)
     if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):

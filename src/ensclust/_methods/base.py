@@ -17,7 +17,7 @@ from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.agreement import agreement_weights
-from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
 from ensclust._generate.joint import survey
@@ -80,8 +80,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
-            an (n_samples, M) array, a DataFrame, an Ensemble or the path of a file.
-            A Dask array or Blocks of either: ``labels_`` is then lazy.
+            an (n_samples, M) array, a DataFrame, a list of M label vectors, an Ensemble
+            or the path of a file. A Dask array or Blocks of either: ``labels_`` is then
+            lazy.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -293,7 +294,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
         """Remember, or compare, the names of the columns of precomputed labels."""
-        if isinstance(labels, (Ensemble, str, os.PathLike)):
+        if isinstance(labels, (Ensemble, str, os.PathLike)) or are_vectors(labels):
             labels = ensemble.columns.T
         validate_data(self, labels, skip_check_array=True, reset=reset)
 

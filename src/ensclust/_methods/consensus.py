@@ -25,9 +25,10 @@ def consensus(
     Parameters
     ----------
     labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
-        The base clusterings, (n_objects, n_clusterings), one column each; negative or
-        NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
-        A Dask array, or :class:`ensclust.Blocks`, is never in memory as a whole.
+        The base clusterings, (n_objects, n_clusterings), one column each, or a list of
+        label vectors, ``[km1.labels_, km2.labels_, ...]``; negative or NaN means "not
+        clustered". A path is read by :func:`ensclust.io.read_labels`. A Dask
+        array, or :class:`ensclust.Blocks`, is never in memory as a whole.
     n_clusters : int, "auto" or list of them
         Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
         suggests. For a list, all are cut from one preparation.
@@ -60,6 +61,14 @@ def consensus(
     >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
     >>> ensclust.consensus(labels, 2, random_state=0)
     array([0, 0, 1, 1, 1], dtype=int32)
+
+    Labels of clusterers as they come:
+
+    >>> from sklearn.cluster import KMeans
+    >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0]]
+    >>> runs = [KMeans(k, random_state=k).fit(X).labels_ for k in (2, 3, 3)]
+    >>> ensclust.consensus(runs, 3, random_state=0)
+    array([0, 0, 1, 1, 2], dtype=int32)
     """
     several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
     ks = list(n_clusters) if several else [n_clusters]

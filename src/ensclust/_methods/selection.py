@@ -142,7 +142,7 @@ def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
         rows = np.sort(rng.choice(rows, n_sample, replace=False))
     elif len(rows) == ensemble.n_objects:
         return ensemble
-    return Ensemble(ensemble.take(rows).labels)
+    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T))
 
 
 def _scores(

@@ -57,7 +57,7 @@ def mixed_labels(column: int, one: Any, other: Any) -> TypeError:
 def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
     """Return the error for an array that is no N x M table of labels."""
     hint = (
-        "For one clustering use labels.reshape(-1, 1); for several label vectors use "
+        "For label vectors, one or several, use "
         "Ensemble.from_clusterings([v1, v2, ...])."
         if len(shape) == 1
         else "Give one row per object and one column per base clustering."
@@ -65,6 +65,40 @@ def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
     return ValueError(
         f"labels has shape {shape}; expected (n_objects, n_clusterings) with at "
         f"least one of each. {hint}"
+    )
+
+
+def check_rows(labels: Any, n_rows: int, n_columns: int) -> None:
+    """Doubt label rows of which there are fewer than columns.
+
+    Nested lists are refused, since they may as well be label vectors; an array or a
+    table has rows by definition, but may have come the wrong way round.
+    """
+    if n_columns <= n_rows:
+        return
+    if isinstance(labels, list | tuple):
+        msg = (
+            f"labels, nested lists of shape ({n_rows}, {n_columns}), may mean two "
+            f"things. If each inner list is a clustering of {n_columns} objects, use "
+            "Ensemble.from_clusterings(labels); if each is an object with its labels "
+            f"in {n_columns} clusterings, use np.array(labels)."
+        )
+        raise ValueError(msg)
+    warn(
+        f"labels has {n_rows} rows, the objects, and {n_columns} columns, the "
+        "clusterings. If its rows are the clusterings, pass labels.T, or label vectors "
+        "to Ensemble.from_clusterings."
+    )
+
+
+def ragged_rows(labels: Any) -> ValueError:
+    """Return the error for label rows of unlike lengths."""
+    lengths = [len(row) if hasattr(row, "__len__") else 1 for row in labels]
+    unlike = [m for m, length in enumerate(lengths) if length != lengths[0]]
+    shown = [f"labels[{m}] has {lengths[m]} labels" for m in (0, *unlike[:1])]
+    return ValueError(
+        f"labels has rows of different length: {', '.join(shown)}. Give one row per "
+        "object with one label per base clustering, -1 where there is none."
     )
 
 

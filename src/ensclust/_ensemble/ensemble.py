@@ -88,6 +88,9 @@ class Ensemble:
         The codes, unsigned; the sentinel ``missing`` stands for "not clustered".
     has_missing : bool
         Whether any object is left out of any clustering.
+    multiplicity : ndarray of shape (N,) or None
+        As how many each object counts, where ``fit`` got a ``sample_weight``; None is
+        one each.
 
     Notes
     -----
@@ -118,7 +121,7 @@ class Ensemble:
         if isinstance(labels, Ensemble):
             if noise != "missing":
                 raise late_noise(noise, labels)
-            self._adopt(labels.columns, labels.categories)
+            self._adopt(labels.columns, labels.categories, labels.multiplicity)
         else:
             columns = label_columns(labels, noise)
             if not are_vectors(labels):
@@ -148,14 +151,26 @@ class Ensemble:
 
     @classmethod
     def from_codes(
-        cls, columns: np.ndarray, categories: Sequence[np.ndarray]
+        cls,
+        columns: np.ndarray,
+        categories: Sequence[np.ndarray],
+        multiplicity: np.ndarray | None = None,
     ) -> Ensemble:
-        """Take (M, N) codes of base clusters as they are, unchecked and not copied."""
+        """Take (M, N) codes of base clusters as they are, unchecked and not copied.
+
+        With a ``multiplicity``, (N,) integers of at least 1, each object counts as so
+        many.
+        """
         ensemble = cls.__new__(cls)
-        ensemble._adopt(columns, categories)
+        ensemble._adopt(columns, categories, multiplicity)
         return ensemble
 
-    def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
+    def _adopt(
+        self,
+        columns: np.ndarray,
+        categories: Sequence[np.ndarray],
+        multiplicity: np.ndarray | None = None,
+    ) -> None:
         columns.flags.writeable = False
         self.columns = columns
         self.categories = tuple(categories)
@@ -166,6 +181,7 @@ class Ensemble:
         self.n_base_clusters = int(self.offsets[-1])
         self.missing = int(np.iinfo(columns.dtype).max)
         self.places: np.ndarray | None = None
+        self.multiplicity = multiplicity
 
     @property
     def labels(self) -> np.ndarray:
@@ -175,6 +191,8 @@ class Ensemble:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Objects per base cluster, shape (Nc,)."""
+        if self.multiplicity is not None:
+            return _frozen(self.intersections().diagonal().copy())
         sizes = np.zeros(self.n_base_clusters, np.int64)
         for column, first, end in zip(
             self.columns, self.offsets[:-1], self.offsets[1:], strict=True
@@ -188,6 +206,8 @@ class Ensemble:
     @cached_property
     def has_missing(self) -> bool:
         """Whether any object is left out of any clustering."""
+        if self.multiplicity is not None:
+            return bool((self.columns == self.missing).any())
         return int(self.sizes.sum()) < self.n_objects * self.n_clusterings
 
     def absent(self) -> np.ndarray:
@@ -220,15 +240,34 @@ class Ensemble:
         """
         with naming_index("rows", rows, self.n_objects):
             columns = np.ascontiguousarray(self.columns[:, rows])
-        return Ensemble.from_codes(columns, self.categories)
+        times = None if self.multiplicity is None else self.multiplicity[rows]
+        return Ensemble.from_codes(columns, self.categories, times)
 
     def select(self, clusterings: np.ndarray) -> Ensemble:
         """Return the ensemble of the given clusterings (a mask or indices)."""
         with naming_index("clusterings", clusterings, self.n_clusterings):
             numbers = np.arange(self.n_clusterings)[clusterings]
         return Ensemble.from_codes(
-            self.columns[numbers], [self.categories[m] for m in numbers]
+            self.columns[numbers],
+            [self.categories[m] for m in numbers],
+            self.multiplicity,
         )
+
+    def known_by(self, rows: np.ndarray) -> Ensemble:
+        """Return all objects, coded by the base clusters of some of them (a mask).
+
+        Those that none of these is in count as "not clustered", as in :meth:`recode`.
+        """
+        codes, categories = np.empty_like(self.columns), []
+        for m, values in enumerate(self.categories):
+            k = len(values)
+            is_known = np.zeros(k + 1, bool)
+            is_known[np.minimum(self.columns[m, rows], k)] = True
+            is_known[k] = False
+            table = np.where(is_known, np.cumsum(is_known) - 1, self.missing)
+            codes[m] = table[np.minimum(self.columns[m], k)]
+            categories.append(values[is_known[:k]])
+        return Ensemble.from_codes(codes, categories)
 
     def recode(self, labels: Any) -> Ensemble:
         """Return labels of other objects, numbered by the categories of this ensemble.
@@ -265,6 +304,8 @@ class Ensemble:
             ``|C_i ∩ C_j|``; the diagonal holds the sizes. Time N M^2 / 2 increments
             of cache-resident tables, memory Nc^2.
         """
+        if self.multiplicity is not None:
+            return self._weighted_intersections()
         overlap = np.zeros((self.n_base_clusters, self.n_base_clusters), np.int64)
         np.fill_diagonal(overlap, self.sizes)
         pairs = np.array(list(combinations(range(self.n_clusterings), 2)), np.int64)
@@ -276,6 +317,15 @@ class Ensemble:
         ]
         parallel.run(_kernels.counting.count_pairs, tasks, n_jobs=n_jobs)
         return overlap
+
+    def _weighted_intersections(self) -> np.ndarray:
+        """Count by distinct rows; sums of integers below 2**53 are exact."""
+        overlap = np.zeros((self.n_base_clusters, self.n_base_clusters))
+        counts = self.fragments().counts.astype(np.float64)
+        _kernels.bipartite.weighted_overlap(
+            self.fragment_codes(), self.offsets, counts, overlap
+        )
+        return overlap.astype(np.int64)
 
     @cached_property
     def _fragments(self) -> Fragments:
@@ -291,6 +341,9 @@ class Ensemble:
         _, first, inverse, counts = np.unique(
             rank, return_index=True, return_inverse=True, return_counts=True
         )
+        if self.multiplicity is not None:
+            counts = np.zeros(len(first), np.int64)
+            np.add.at(counts, inverse, self.multiplicity)
         labels = np.ascontiguousarray(_outside(self.columns[:, first]).T)
         return Fragments(_frozen(labels), _frozen(inverse), _frozen(counts))
 
@@ -325,15 +378,17 @@ class Ensemble:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ensemble):
             return NotImplemented
-        return np.array_equal(self.columns, other.columns)
+        times: list[Any] = [self.multiplicity, other.multiplicity]
+        return np.array_equal(self.columns, other.columns) and np.array_equal(*times)
 
     def __getstate__(self) -> dict:
         """Return what cannot be found again: neither sizes nor fragments."""
-        return {name: vars(self)[name] for name in ("columns", "categories", "places")}
+        kept = ("columns", "categories", "places", "multiplicity")
+        return {name: vars(self)[name] for name in kept}
 
     def __setstate__(self, state: dict) -> None:
         """Restore a pickled ensemble, whose arrays are writeable until then."""
-        self._adopt(state["columns"], state["categories"])
+        self._adopt(state["columns"], state["categories"], state["multiplicity"])
         self.places = state["places"]
 
     __hash__ = None  # type: ignore[assignment]

@@ -33,6 +33,7 @@ from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.validation import (
     check_choice,
     check_n_clusters,
+    check_sample_weight,
     check_weights,
 )
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
@@ -73,7 +74,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, sample_weight=None):
         """Find the consensus of the base clusterings of ``X``.
 
         Parameters
@@ -85,20 +86,33 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             lazy.
         y : ignored
             Present for scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            Whole numbers of at least 0: an object counts as so many when the consensus
+            is made. With precomputed labels that is the same as repeating its row. Base
+            clusterings of features are made without weights. An object of weight 0 has
+            no say, and gets the label that :meth:`predict` gives it.
 
         Returns
         -------
         self
         """
-        self._fit_cuts(X, [self.n_clusters])
+        self._fit_cuts(X, [self.n_clusters], sample_weight=sample_weight)
         return self
 
-    def _fit_cuts(self, X, ks: list, *, checkpoint: Any = None) -> driver.Solved:
+    def _fit_cuts(
+        self, X, ks: list, *, checkpoint: Any = None, sample_weight: Any = None
+    ) -> driver.Solved:
         """Fit, and return what came of each k; of the first, the model keeps it."""
         self._validate_params()
+        if sample_weight is not None:
+            self._check_weighted(X, ks)
         generation_seed, seed = self._seeds()
         counts = self._counts(X, ks, generation_seed, checkpoint)
-        solved = driver.solve(self, counts, ks, seed)
+        if sample_weight is None:
+            solved = driver.solve(self, counts, ks, seed)
+        else:
+            times = check_sample_weight(sample_weight, counts.n_objects)
+            solved = driver.solve_weighted(self, counts, times, ks, seed)
         found = solved.cuts[0]
         labels = solved.labels()
         fitted = {
@@ -209,6 +223,10 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         rows = in_memory(self.ensemble_) if X is None else self._encode(X)
         return self.assignment_.memberships(rows, n_jobs=self.n_jobs)
 
+    def predict_proba(self, X) -> np.ndarray:
+        """Return :meth:`memberships` of ``X``, by scikit-learn's name for them."""
+        return self.memberships(X)
+
     def certainty(self) -> Certainty:
         """Return how far the base clusterings support the consensus.
 
@@ -257,6 +275,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             ensemble = ensemble.take(objects)
             labels = self.assignment_.label(ensemble, n_jobs=self.n_jobs)
             dendrogram = None  # its leaves are rows, not objects
+        elif dendrogram is not None and dendrogram.n_objects < (labels >= 0).sum():
+            dendrogram = None  # objects of weight 0 are not in it
         precomputed = self._is_precomputed()
         return Result(
             method=self._method_name(),
@@ -325,6 +345,18 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         if "auto" in ks:
             what = "k = auto"
             raise labels_needed(what)
+
+    def _check_weighted(self, X, ks: list) -> None:
+        """Raise what cannot be done with objects that count as several."""
+        if is_stream(X):
+            msg = "sample_weight needs X in memory. Pass an array, or leave it out."
+            raise ValueError(msg)
+        if "auto" in ks:
+            msg = (
+                'sample_weight and n_clusters="auto" do not go together: select_k '
+                "counts every object once. Give a number of clusters."
+            )
+            raise ValueError(msg)
 
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
@@ -496,6 +528,15 @@ class OneHotMethod(BaseConsensus):
             msg = (
                 "init numbers objects, which a stream cannot look up. Use "
                 'init="random", or pass the labels as an array.'
+            )
+            raise ValueError(msg)
+
+    def _check_weighted(self, X, ks: list) -> None:
+        super()._check_weighted(X, ks)
+        if not isinstance(self.init, str):
+            msg = (
+                "sample_weight and init as objects do not go together. Use "
+                'init="random".'
             )
             raise ValueError(msg)
 

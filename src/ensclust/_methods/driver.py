@@ -143,6 +143,29 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
     return Solved(whole, weights, cuts)
 
 
+def solve_weighted(
+    model: BaseConsensus, whole: Ensemble, times: np.ndarray, ks: list, seed: int
+) -> Solved:
+    """Do as :func:`solve`, with each object counted as so many, ``times``, (N,).
+
+    Those that count as none are labelled afterwards, as new objects are.
+    """
+    used = times > 0
+    whole = whole.known_by(used)
+    some = whole.take(used)
+    repeated = Ensemble.from_codes(some.columns, some.categories, times[used])
+    solved = solve(model, repeated, ks, seed)
+    cuts = []
+    for found in solved.cuts:
+        labels = np.empty(len(used), np.int32)
+        labels[used] = found.labels
+        if not used.all():
+            rest = whole.take(~used)
+            labels[~used] = found.assignment.label(rest, n_jobs=model.n_jobs)
+        cuts.append(found._replace(labels=labels))
+    return Solved(whole, solved.weights, cuts)
+
+
 def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:
     """Give the clusters of a cut numbers, in the order of their first objects."""
     labels: Any = cut.labels

@@ -18,6 +18,7 @@ LABEL_RULE = (
 
 _NUMBERS = 10_000  # cluster numbers that are taken for however few objects
 _LARGEST = 1e150  # what can be squared and added up
+_MOST_OBJECTS = 10**8  # whose pairs are counted in 64 bits
 
 # Packages whose lines are not the user's: scikit-learn's call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
@@ -242,6 +243,34 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
     raise ValueError(msg)
 
 
+def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
+    """Return as how many each object counts, (N,) int64, not all 0, or raise."""
+    try:
+        array = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    rule = (
+        f"Give {n_objects} whole numbers of at least 0, one per object: as how many "
+        "it counts."
+    )
+    if array.shape != (n_objects,):
+        shape = np.shape(sample_weight) if array.size else f"{sample_weight!r}"
+        msg = f"sample_weight is {shape} for {n_objects} objects. {rule}"
+    elif not (right := (array >= 0) & (array == np.floor(array))).all():
+        i = int(np.argmin(right))
+        msg = f"sample_weight[{i}] = {array[i]:g}. {rule}"
+    elif not array.any():
+        msg = "every sample_weight is zero. Give at least one object a weight above 0."
+    elif array.sum() > _MOST_OBJECTS:
+        msg = (
+            f"sample_weight adds up to {array.sum():g} objects; at most "
+            f"{_MOST_OBJECTS:,} can be counted. Divide it by a constant and round."
+        )
+    else:
+        return array.astype(np.int64)
+    raise ValueError(msg)
+
+
 def check_magnitude(X: Any) -> Any:
     """Return features, dense or sparse, or raise where their squares are no floats."""
     values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
@@ -325,6 +354,14 @@ def check_decay(decay: Any) -> float:
     if not isinstance(decay, numbers.Real) or not 0 <= float(decay) <= 1:
         raise unexpected(decay, "decay", "a number from 0 to 1")
     return float(decay)
+
+
+def check_threshold(threshold: Any) -> float:
+    """Return a similarity above 0, up to 1, or raise."""
+    is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
+    if not is_number or not 0 < float(threshold) <= 1:
+        raise unexpected(threshold, "threshold", "a number above 0 and up to 1")
+    return float(threshold)
 
 
 def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:

@@ -25,6 +25,7 @@ _HOMES = {
     "CustomConsensus": "_methods.custom",
     "parameter": "_methods.parameters",
     "Certainty": "_quality.certainty",
+    "align": "_ensemble.alignment",
     "Agreement": "_ensemble.agreement",
     "Comparison": "_quality.comparison",
     "Fragments": "_ensemble.ensemble",

@@ -17,6 +17,7 @@ from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.agreement import agreement_weights
+from ensclust._ensemble.alignment import check_reference
 from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
@@ -74,7 +75,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
 
-    def fit(self, X, y=None, *, sample_weight=None):
+    def fit(self, X, y=None, *, sample_weight=None, reference=None):
         """Find the consensus of the base clusterings of ``X``.
 
         Parameters
@@ -91,28 +92,47 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             is made. With precomputed labels that is the same as repeating its row. Base
             clusterings of features are made without weights. An object of weight 0 has
             no say, and gets the label that :meth:`predict` gives it.
+        reference : array-like of shape (n_samples,) or None
+            Numbers of clusters to keep, such as those of an earlier fit, -1 or NaN for
+            objects that it does not know: each cluster gets the number of the one that
+            it shares most objects with, see :func:`ensclust.align`, else a new number
+            above them. Where that leaves gaps, :meth:`memberships` has columns of 0.
 
         Returns
         -------
         self
         """
-        self._fit_cuts(X, [self.n_clusters], sample_weight=sample_weight)
+        given = {"sample_weight": sample_weight, "reference": reference}
+        self._fit_cuts(X, [self.n_clusters], **given)
         return self
 
     def _fit_cuts(
-        self, X, ks: list, *, checkpoint: Any = None, sample_weight: Any = None
+        self,
+        X,
+        ks: list,
+        *,
+        checkpoint: Any = None,
+        sample_weight: Any = None,
+        reference: Any = None,
     ) -> driver.Solved:
         """Fit, and return what came of each k; of the first, the model keeps it."""
         self._validate_params()
         if sample_weight is not None:
-            self._check_weighted(X, ks)
+            require_array(X, "sample_weight")
+            self._check_weighted(ks)
+        if reference is not None:
+            require_array(X, "reference")
         generation_seed, seed = self._seeds()
         counts = self._counts(X, ks, generation_seed, checkpoint)
+        if reference is not None:
+            reference = check_reference(reference, counts.n_objects)
         if sample_weight is None:
             solved = driver.solve(self, counts, ks, seed)
         else:
             times = check_sample_weight(sample_weight, counts.n_objects)
             solved = driver.solve_weighted(self, counts, times, ks, seed)
+        if reference is not None:
+            solved = driver.refer(solved, reference)
         found = solved.cuts[0]
         labels = solved.labels()
         fitted = {
@@ -346,11 +366,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             what = "k = auto"
             raise labels_needed(what)
 
-    def _check_weighted(self, X, ks: list) -> None:
+    def _check_weighted(self, ks: list) -> None:
         """Raise what cannot be done with objects that count as several."""
-        if is_stream(X):
-            msg = "sample_weight needs X in memory. Pass an array, or leave it out."
-            raise ValueError(msg)
         if "auto" in ks:
             msg = (
                 'sample_weight and n_clusters="auto" do not go together: select_k '
@@ -531,8 +548,8 @@ class OneHotMethod(BaseConsensus):
             )
             raise ValueError(msg)
 
-    def _check_weighted(self, X, ks: list) -> None:
-        super()._check_weighted(X, ks)
+    def _check_weighted(self, ks: list) -> None:
+        super()._check_weighted(ks)
         if not isinstance(self.init, str):
             msg = (
                 "sample_weight and init as objects do not go together. Use "
@@ -568,6 +585,13 @@ def missing_hook(method: BaseConsensus, hook: str, what: str) -> NotImplementedE
         f"{type(method).__name__} does not define {hook}, which returns {what}. See "
         'the page "Write a method" of the documentation.'
     )
+
+
+def require_array(X: Any, what: str) -> None:
+    """Raise where a stream cannot do what was asked for."""
+    if is_stream(X):
+        msg = f"{what} needs X in memory, not a stream. Pass an array, or leave it out."
+        raise ValueError(msg)
 
 
 def labels_needed(what: str) -> ValueError:

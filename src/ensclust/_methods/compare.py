@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods.consensus import consensus
 from ensclust._methods.table import METHODS, name_of
@@ -92,7 +93,7 @@ def compare(
     found = [list(results)[i] for i in order]
     return Comparison(
         tuple(found),
-        np.column_stack([results[name] for name in found]),
+        np.column_stack([align(results[name], results[found[0]]) for name in found]),
         anmi[order],
         overlap[m:, m:][np.ix_(order, order)],
         np.array([seconds[name] for name in found]),

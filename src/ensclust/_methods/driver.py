@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ensclust._cuts.voting import Vote
+from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._stream.blocks import as_blocks
 from ensclust._stream.counting import Encoding, checkpoint_of, tally
@@ -164,6 +165,21 @@ def solve_weighted(
             labels[~used] = found.assignment.label(rest, n_jobs=model.n_jobs)
         cuts.append(found._replace(labels=labels))
     return Solved(whole, solved.weights, cuts)
+
+
+def refer(solved: Solved, reference: np.ndarray) -> Solved:
+    """Give the clusters the numbers that a reference, (N,), has for their objects."""
+    cuts = []
+    for found in solved.cuts:
+        labels = align(found.labels, reference)
+        rank = np.full(found.n_clusters, -1, np.int32)
+        rank[found.labels[labels >= 0]] = labels[labels >= 0]
+        assignment = found.assignment.renumbered(rank)
+        fitted = found.fitted | assignment.fitted
+        cuts.append(
+            Found(assignment, found.n_clusters, fitted, labels.astype(np.int32))
+        )
+    return replace(solved, cuts=cuts)
 
 
 def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:

@@ -16,7 +16,8 @@ class Comparison:
     methods : tuple of str
         Their names.
     labels : ndarray of shape (n_objects, n_methods)
-        Their consensus clusterings.
+        Their consensus clusterings, numbered like the first one, see
+        :func:`ensclust.align`.
     anmi : ndarray of shape (n_methods,)
         Mean NMI of each with the base clusterings. It needs no truth, and it is no
         truth: it says how well a result sums up its inputs.
@@ -32,13 +33,18 @@ class Comparison:
     agreement: np.ndarray
     seconds: np.ndarray
 
+    @property
+    def n_clusters(self) -> list[int]:
+        """Number of clusters of each."""
+        return [len(np.unique(column[column >= 0])) for column in self.labels.T]
+
     def __str__(self) -> str:
-        columns = (self.methods, self.labels.T, self.anmi, self.seconds)
+        columns = (self.methods, self.n_clusters, self.anmi, self.seconds)
         lines = [
             f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}",
             *(
-                f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}"
-                for name, labels, anmi, seconds in zip(*columns, strict=True)
+                f"{name:10}{n_clusters:9}{anmi:8.3f}{seconds:10.2f}"
+                for name, n_clusters, anmi, seconds in zip(*columns, strict=True)
             ),
             "",
             "NMI between the results",
@@ -57,7 +63,7 @@ class Comparison:
             [
                 (
                     name,
-                    self.labels[:, i].max() + 1,
+                    self.n_clusters[i],
                     notebook.Share(self.anmi[i]),
                     notebook.Share(self.agreement[0, i]),
                     self.seconds[i],

@@ -178,21 +178,21 @@ def late_noise(noise: str, ensemble: Any) -> ValueError:
     )
 
 
-def check_labelling(labels: Any, n_objects: int) -> np.ndarray:
+def check_labelling(labels: Any, n_objects: int, name: str = "labels") -> np.ndarray:
     """Return one cluster number per object, int64 with -1 for none, or raise."""
     array = np.asarray(labels)
     rule = "Give one integer per object, 0 or more for a cluster and negative for none."
     if array.shape != (n_objects,):
-        msg = f"labels has shape {array.shape}; expected ({n_objects},). {rule}"
+        msg = f"{name} has shape {array.shape}; expected ({n_objects},). {rule}"
         raise ValueError(msg)
     if array.dtype.kind not in "iu":
-        msg = f"labels has type {array.dtype}. {rule}"
+        msg = f"{name} has type {array.dtype}. {rule}"
         raise TypeError(msg)
     # Tables have a row for each number up to the largest.
     if n_objects and (largest := int(array.max())) >= max(n_objects, _NUMBERS):
         msg = (
-            f"labels holds the number {largest} for {n_objects} objects. Number the "
-            "clusters 0, 1, ..., as np.unique(labels, return_inverse=True)[1] does."
+            f"{name} holds the number {largest} for {n_objects} objects. Number the "
+            f"clusters 0, 1, ..., as np.unique({name}, return_inverse=True)[1] does."
         )
         raise ValueError(msg)
     return np.maximum(array.astype(np.int64), -1)

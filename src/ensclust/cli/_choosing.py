@@ -94,10 +94,10 @@ def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet
         click.echo(f"{found}\nseed {seed}{written}")
         return
     per_method = [
-        {"name": name, "n_clusters": int(column.max()) + 1, "anmi": anmi, "seconds": s}
-        for name, column, anmi, s in zip(
+        {"name": name, "n_clusters": k, "anmi": anmi, "seconds": s}
+        for name, k, anmi, s in zip(
             found.methods,
-            found.labels.T,
+            found.n_clusters,
             found.anmi.tolist(),
             found.seconds.round(4).tolist(),
             strict=True,

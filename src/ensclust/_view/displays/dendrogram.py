@@ -231,7 +231,8 @@ def _tree_of(estimator: Any) -> tuple[Dendrogram, int]:
             "dendrogram_.plot(), or ClusterGraphDisplay."
         )
         raise ValueError(msg)
-    return result.dendrogram, int(result.labels.max()) + 1
+    n_clusters = len(np.unique(result.labels[result.labels >= 0]))
+    return result.dendrogram, n_clusters
 
 
 def _cut_height(tree: Dendrogram, n_clusters: int | None) -> float | None:

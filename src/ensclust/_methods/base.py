@@ -603,8 +603,9 @@ def labels_needed(what: str) -> ValueError:
 
 
 @contextmanager
-def fewer_clusters_are_fine() -> Iterator[None]:
-    """Leave out the warning that a method formed fewer clusters than asked for."""
+def any_cut_is_fine() -> Iterator[None]:
+    """Leave out the warnings about what came of a number that is only tried."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\w+ formed \d+ of n_clusters")
+        warnings.filterwarnings("ignore", message=r"\w+ put \d+ of \d+ objects into")
         yield

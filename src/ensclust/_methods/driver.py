@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,10 @@ from ensclust._trees.coassociation import DEFAULT_MEMORY
 if TYPE_CHECKING:
     from ensclust._ensemble.flow import Assignment, Counts, Cut
     from ensclust._methods.base import BaseConsensus
+
+
+_NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
+_MOST = 0.8  # and that of the largest cluster of an input that does not justify it
 
 
 class Found(NamedTuple):
@@ -134,6 +139,7 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
                 f"n_clusters={wanted} clusters: no more came out of these base "
                 "clusterings."
             )
+        doubt_a_lump(model, found, counts)
         cuts.append(
             found._replace(
                 assignment=selected(found.assignment, used),
@@ -180,6 +186,30 @@ def refer(solved: Solved, reference: np.ndarray) -> Solved:
             Found(assignment, found.n_clusters, fitted, labels.astype(np.int32))
         )
     return replace(solved, cuts=cuts)
+
+
+def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
+    """Warn where nearly all objects are in one cluster, and the inputs do not say so.
+
+    Inputs are the base clusterings that are as coarse, whose k largest clusters hold
+    nearly all objects: finer ones have small clusters, whatever the consensus.
+    """
+    if not counts.in_memory or found.n_clusters < 2:
+        return
+    sizes = np.bincount(found.labels, counts.multiplicity)
+    largest, n_objects = int(sizes.max()), int(sizes.sum())
+    enough = _NEARLY_ALL * n_objects
+    if largest < enough:
+        return
+    inputs = [np.sort(counts.sizes[a:b])[::-1] for a, b in pairwise(counts.offsets)]
+    coarse = [own[0] for own in inputs if own[: found.n_clusters].sum() >= enough]
+    if coarse and max(coarse) <= _MOST * n_objects:
+        warn(
+            f"{type(model).__name__} put {largest} of {n_objects} objects into one "
+            f"cluster; no base clustering of about {found.n_clusters} clusters puts "
+            f"more than {max(coarse)} into one. Compare with other methods: "
+            f"ensclust.compare(labels, {found.n_clusters})."
+        )
 
 
 def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:

@@ -46,6 +46,8 @@ _HOMES = {
     "ClusterGraphDisplay": "_view.displays.cluster_graph",
     "ConsensusMatrixDisplay": "_view.displays.consensus_matrix",
     "DendrogramDisplay": "_view.displays.dendrogram",
+    "ClusterStability": "_quality.stability",
+    "stability": "_quality.stability",
     "SelectKDisplay": "_view.displays.select_k",
     "StabilityDisplay": "_view.displays.stability",
     "write_report": "_view.report.page",

@@ -388,7 +388,7 @@ class Ensemble:
 
     def __setstate__(self, state: dict) -> None:
         """Restore a pickled ensemble, whose arrays are writeable until then."""
-        self._adopt(state["columns"], state["categories"], state["multiplicity"])
+        self._adopt(state["columns"], state["categories"], state.get("multiplicity"))
         self.places = state["places"]
 
     __hash__ = None  # type: ignore[assignment]

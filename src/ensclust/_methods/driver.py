@@ -196,7 +196,9 @@ def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
     """
     if not counts.in_memory or found.n_clusters < 2:
         return
-    sizes = np.bincount(found.labels, counts.multiplicity)
+    there = found.labels >= 0
+    times = None if counts.multiplicity is None else counts.multiplicity[there]
+    sizes = np.bincount(found.labels[there], times)
     largest, n_objects = int(sizes.max()), int(sizes.sum())
     enough = _NEARLY_ALL * n_objects
     if largest < enough:
@@ -207,8 +209,7 @@ def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
         warn(
             f"{type(model).__name__} put {largest} of {n_objects} objects into one "
             f"cluster; no base clustering of about {found.n_clusters} clusters puts "
-            f"more than {max(coarse)} into one. Compare with other methods: "
-            f"ensclust.compare(labels, {found.n_clusters})."
+            f"more than {max(coarse)} into one. Compare it with other methods."
         )
 
 

@@ -87,8 +87,8 @@ def check_rows(labels: Any, n_rows: int, n_columns: int) -> None:
         raise ValueError(msg)
     warn(
         f"labels has {n_rows} rows, the objects, and {n_columns} columns, the "
-        "clusterings. If its rows are the clusterings, pass labels.T, or label vectors "
-        "to Ensemble.from_clusterings."
+        "clusterings. If its rows are the clusterings, transpose it, or pass them to "
+        "Ensemble.from_clusterings."
     )
 
 

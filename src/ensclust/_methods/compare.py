@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ensclust._ensemble.agreement import agreement, pairwise_nmi
+from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._kernels._compiling import stopwatch
 from ensclust._methods.consensus import consensus
@@ -103,7 +104,7 @@ def compare(
     scores = {} if classes is None else _scores([results[n] for n in found], classes)
     return Comparison(
         tuple(found),
-        np.column_stack([results[name] for name in found]),
+        np.column_stack([align(results[name], results[found[0]]) for name in found]),
         anmi[order],
         overlap[m:, m:][np.ix_(order, order)],
         np.array([seconds[name] for name in found]),

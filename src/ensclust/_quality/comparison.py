@@ -21,7 +21,8 @@ class Comparison:
     methods : tuple of str
         Their names.
     labels : ndarray of shape (n_objects, n_methods)
-        Their consensus clusterings.
+        Their consensus clusterings, numbered like the first one, see
+        :func:`ensclust.align`.
     anmi : ndarray of shape (n_methods,)
         Mean NMI of each with the base clusterings. It needs no truth, and it is no
         truth: it says how well a result sums up its inputs.

@@ -127,26 +127,49 @@ def contents(path: Path) -> dict[str, Any]:
         }
 
 
-def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) -> None:
-    """Write a copy of ``source`` whose obs has these columns of labels as well.
+def by_size(labels: np.ndarray) -> np.ndarray:
+    """Return the clusters, the largest first; of equal ones the lower number."""
+    return np.argsort(-np.bincount(labels[labels >= 0]), kind="stable")
 
-    They are categories "0", "1", ... as scanpy writes them; -1 is a missing value. All
-    else is copied as it is, so that memory does not depend on the size of X.
+
+def categorical(labels: np.ndarray) -> Any:
+    """Return labels as scanpy writes them: "0" is the largest cluster, -1 missing."""
+    pandas = import_optional("pandas", "writing h5ad", "anndata")
+    order = by_size(labels)
+    rank = np.append(np.argsort(order), -1)  # what -1 finds is the last
+    return pandas.Categorical.from_codes(rank[labels], [*map(str, range(len(order)))])
+
+
+def write_copy(
+    source: Path,
+    handle: IO[bytes],
+    obs: dict[str, Any],
+    obsm: dict[str, np.ndarray] | None = None,
+    uns: dict[str, Any] | None = None,
+) -> None:
+    """Write a copy of ``source`` that has these columns and entries as well.
+
+    All else is copied as it is, so that memory does not depend on the size of X.
     """
     io = require_anndata("writing")
     h5py = import_optional("h5py", "writing h5ad", "anndata")
-    pandas = import_optional("pandas", "writing h5ad", "anndata")
     with source.open("rb") as original:
         shutil.copyfileobj(original, handle)
     with h5py.File(handle, "r+") as file:
-        obs = io.read_elem(file["obs"])
-        for name, labels in columns.items():
-            if len(labels) != len(obs):
-                msg = f"{source} has {len(obs)} objects, but {len(labels)} labels came."
+        table = io.read_elem(file["obs"])
+        for name, values in obs.items():
+            if len(values) != len(table):
+                msg = (
+                    f"{source} has {len(table)} objects, but {len(values)} labels came."
+                )
                 raise ValueError(msg)
-            known = [str(i) for i in range(int(labels.max(initial=-1)) + 1)]
-            obs[name] = pandas.Categorical.from_codes(labels, categories=known)
-        io.write_elem(file, "obs", obs)
+            table[name] = values
+        io.write_elem(file, "obs", table)
+        for place, entries in (("obsm", obsm), ("uns", uns)):
+            for name, value in (entries or {}).items():
+                if place not in file:
+                    io.write_elem(file, place, {})
+                io.write_elem(file[place], name, value)
 
 
 @contextmanager

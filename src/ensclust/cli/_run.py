@@ -160,14 +160,11 @@ class Run:
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = time.perf_counter() - start
             if self.in_memory and not (self.as_json and self.output == "-"):
-                ensclust.io.write_labels(
-                    self.output,
-                    labels,
-                    source=self.source,
-                    names=names or ["cluster"],
-                    ids=about["ids"],
-                )
-            self._tell(solved, labels, [own.tolist() for own in sizes], seconds, about)
+                self._write(solved, labels, names, about)
+            counts = [own.tolist() for own in sizes]
+            if self._writes_h5ad():  # which numbers clusters by size
+                counts = [sorted(own, reverse=True) for own in counts]
+            self._tell(solved, labels, counts, seconds, about)
             if self.report:
                 is_table = self.in_memory and self.content == "features"
                 self._show(self.report, model, about | ({"X": X} if is_table else {}))
@@ -196,6 +193,34 @@ class Run:
         elif self.checkpoint and (self.in_memory or self.content == "features"):
             raise self._nothing_kept()
         return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
+
+    def _writes_h5ad(self) -> bool:
+        return Path(self.output).suffix.lower() == ".h5ad"
+
+    def _write(self, solved: Solved, labels, names, about: dict[str, Any]) -> None:
+        """Write the labels; into an h5ad file all that scverse.consensus writes."""
+        from ensclust._methods.anndata_entries import write_copy
+
+        if self._writes_h5ad():
+            made = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+            keys = [f"consensus_{name}" for name in names or ()] or ["consensus"]
+            write_copy(
+                self.output,
+                self.source,
+                solved,
+                keys=dict(zip(keys, self.ks, strict=True)),
+                names=about.get("names"),
+                settings={
+                    "method": self.method,
+                    "random_state": self.seed,
+                    **({"noise": self.noise} if self.content == "labels" else made),
+                    **dict(self.param),
+                },
+            )
+            return
+        ensclust.io.write_labels(
+            self.output, labels, names=names or ["cluster"], ids=about["ids"]
+        )
 
     def _refuse(self) -> None:
         """Refuse, before anything is read, what options cannot do together."""

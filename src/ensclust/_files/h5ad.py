@@ -15,6 +15,8 @@ from ensclust._support.validation import gibibytes, import_optional
 
 _LARGEST = 2**31  # bytes that X may take when its zeros are written out
 _SHOWN = 20
+# Of clustering tools, as they are in the names of columns that they write.
+_TOOLS = ("leiden", "louvain", "phenograph", "kmeans", "snn_res", "seurat_clusters")
 
 
 def require_anndata(what: str) -> Any:
@@ -104,27 +106,57 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
 
 
 def contents(path: Path) -> dict[str, Any]:
-    """Return what the file holds: sizes, obs columns with kinds, names in obsm."""
+    """Return what the file holds: sizes, obs columns with kinds, names in obsm.
+
+    ``left_out`` of a column is why it does not look like a clustering, or None.
+    """
     with _reading(path) as file:
         obs, obsm = _element(file, "obs"), file.get("obsm", {})
+        columns: list[dict[str, Any]] = [
+            {
+                "name": str(name),
+                "kind": str(obs[name].dtype),
+                "n_values": int(obs[name].nunique()),
+                "n_missing": int(obs[name].isna().sum()),
+            }
+            for name in obs.columns
+        ]
+        for column in columns:
+            column["left_out"] = _no_clustering(file, len(obs), **column)
         return {
             "n_objects": len(obs),
             "n_genes": len(_element(file, "var")),
-            "obs": [
-                {
-                    "name": str(name),
-                    "kind": str(obs[name].dtype),
-                    "n_values": int(obs[name].nunique()),
-                    "n_missing": int(obs[name].isna().sum()),
-                }
-                for name in obs.columns
-            ],
+            "obs": columns,
             "obsm": {
                 name: list(obsm[name].shape)
                 for name in obsm
                 if hasattr(obsm[name], "shape")
             },
         }
+
+
+def _no_clustering(
+    file: Any, n_objects: int, *, name: str, kind: str, n_values: int, **_: Any
+) -> str | None:
+    """Return why a column of obs does not look like a base clustering, or None."""
+    is_tools = "resolution" in _keys(file, f"uns/{name}/params")
+    if {"agreement", "cluster_consensus"} <= _keys(file, f"uns/{name}"):
+        return "result of ensclust"
+    if kind != "category":
+        return "not categorical"
+    if n_values < 2:
+        return "fewer than two values"
+    if n_values > max(2, math.sqrt(n_objects)):
+        return "more values than the square root of the number of objects"
+    if not is_tools and not any(tool in name.lower() for tool in _TOOLS):
+        return "no clustering tool in uns or in the name"
+    return None
+
+
+def _keys(file: Any, path: str) -> set[str]:
+    """Return the names in a group; none where there is no such group."""
+    found = file.get(path, {})
+    return set(found.keys()) if hasattr(found, "keys") else set()
 
 
 def by_size(labels: np.ndarray) -> np.ndarray:

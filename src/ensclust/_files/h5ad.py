@@ -164,10 +164,13 @@ def by_size(labels: np.ndarray) -> np.ndarray:
     return np.argsort(-np.bincount(labels[labels >= 0]), kind="stable")
 
 
-def categorical(labels: np.ndarray) -> Any:
-    """Return labels as scanpy writes them: "0" is the largest cluster, -1 missing."""
+def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:
+    """Return labels as scanpy writes them: "0" is the largest cluster, -1 missing.
+
+    Another order of the clusters than by size can be given.
+    """
     pandas = import_optional("pandas", "writing h5ad", "anndata")
-    order = by_size(labels)
+    order = by_size(labels) if order is None else order
     rank = np.append(np.argsort(order), -1)  # what -1 finds is the last
     return pandas.Categorical.from_codes(rank[labels], [*map(str, range(len(order)))])
 

@@ -84,3 +84,18 @@ def write_copy(
     obs, obsm, uns = (reduce(or_, parts) for parts in zip(*found, strict=True))
     with replacing(Path(path)) as handle:
         h5ad.write_copy(Path(source), handle, obs, obsm, uns)
+
+
+def write_predicted(
+    path: str | os.PathLike,
+    source: str | os.PathLike,
+    labels: np.ndarray,
+    trained: np.ndarray,
+) -> None:
+    """Write a copy of an h5ad file with labels of new cells, as "consensus".
+
+    Clusters have the numbers of :func:`write_copy` for the cells of training.
+    """
+    found = h5ad.categorical(labels, h5ad.by_size(trained))
+    with replacing(Path(path)) as handle:
+        h5ad.write_copy(Path(source), handle, {"consensus": found})

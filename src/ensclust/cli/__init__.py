@@ -17,6 +17,7 @@ from ensclust.cli._choosing import compare, methods, select_k
 from ensclust.cli._demo import demo
 from ensclust.cli._info import info
 from ensclust.cli._paper import datasets, reproduce
+from ensclust.cli._predict import predict
 from ensclust.cli._report import certainty, report
 from ensclust.cli._run import cluster, consensus
 
@@ -78,6 +79,7 @@ class _Commands(click.Group):
     commands=[
         cluster,
         consensus,
+        predict,
         select_k,
         compare,
         certainty,

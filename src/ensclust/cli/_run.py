@@ -65,6 +65,9 @@ _K = "Number of consensus clusters, or a word for how to find it, such as auto."
               )  # fmt: skip
 @output_option
 @report_option
+@click.option("--model", type=click.Path(), metavar="FILE",
+              help="File for the fitted model, which ends in .skops; for predict."
+              )  # fmt: skip
 @run_options("ecpcs-mc")
 @engine_options
 def cluster(data, n_clusters, **options) -> None:
@@ -123,6 +126,7 @@ class Run:
     standardize: bool = False
     output: str = "-"
     report: str | None = None
+    model: str | None = None
     engine: str = "memory"
     scheduler: str | None = None
     checkpoint: str | None = None
@@ -151,6 +155,7 @@ class Run:
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
+            columns = about.pop("columns", None)
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             start = time.perf_counter()
             with progress(doing, quiet=self.is_silent):
@@ -161,6 +166,8 @@ class Run:
             seconds = time.perf_counter() - start
             if self.in_memory and not (self.as_json and self.output == "-"):
                 self._write(solved, labels, names, about)
+            if self.model:
+                ensclust.io.save_model(model, self.model, columns=columns)
             counts = [own.tolist() for own in sizes]
             if self._writes_h5ad():  # which numbers clusters by size
                 counts = [sorted(own, reverse=True) for own in counts]
@@ -232,6 +239,12 @@ class Run:
              "memory."),
             (self.report and len(self.ks) > 1,
              f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and len(self.ks) > 1,
+             f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and not self.in_memory, "--model needs --engine memory."),
+            (self.model and self.standardize,
+             "--model does not keep what --standardize did, so that new objects could "
+             "not be labelled. Leave one of them out."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
@@ -241,6 +254,10 @@ class Run:
             from ensclust._stream import label_stream
 
             label_stream.check_output(Path(self.output), Path(self.source))
+        if self.model:
+            from ensclust._files.models import check_model_path
+
+            check_model_path(self.model)
         if self.report:
             from ensclust._view.report.page import check_report
 
@@ -295,7 +312,8 @@ class Run:
         if self.content == "features":
             table = self.read(ensclust.io.read_features)
             doing = f"clustering {len(table.values):,} objects"
-            return table.values, {"ids": table.ids}, doing
+            about = {"ids": table.ids, "columns": self.columns or table.columns}
+            return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
         return (
             table.labels(self.noise),
@@ -333,7 +351,7 @@ class Run:
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
-                    f"  k={k}: {_in_words(own, n - sum(own))}"
+                    f"  k={k}: {in_sizes(own, n - sum(own))}"
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *(
@@ -341,6 +359,7 @@ class Run:
                     for i, own in enumerate(compared)
                 ),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
+                *[f"  model written to {self.model}"] * bool(self.model),
             ]
             click.echo("\n".join(lines), err=True)
 
@@ -398,7 +417,8 @@ def _sizes(labels: np.ndarray) -> list[np.ndarray]:
     return [np.bincount(column[column >= 0]) for column in columns]
 
 
-def _in_words(sizes: list[int], n_absent: int) -> str:
+def in_sizes(sizes: list[int], n_absent: int) -> str:
+    """Return how many clusters there are, and how large the largest."""
     largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
     if len(largest) > _SHOWN:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ensclust import scverse
+from ensclust import ClusteringTreeDisplay, scverse
 from ensclust.metrics import ari
 
 try:
@@ -74,6 +74,12 @@ print([adata.uns[key]["n_clusters"] for key in sets])
 # On the map that comes with the data: pale cells are those that the runs disagree on.
 
 scanpy.pl.umap(adata, color="consensus", alpha=adata.obs["consensus_certainty"])
+
+# %%
+# How clusters split as the resolution grows, in the colours of the consensus.
+
+runs = adata.obs.filter(regex="^consensus_leiden_.*_seed0$")
+ClusteringTreeDisplay.from_ensemble(runs, adata.obs["consensus"].cat.codes)
 
 # %%
 # Soft memberships of cells that are between clusters.

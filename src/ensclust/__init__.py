@@ -43,6 +43,7 @@ _HOMES = {
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
     "ClusterGraphDisplay": "_view.displays.cluster_graph",
+    "ClusteringTreeDisplay": "_view.displays.clustering_tree",
     "ConsensusMatrixDisplay": "_view.displays.consensus_matrix",
     "DendrogramDisplay": "_view.displays.dendrogram",
     "SelectKDisplay": "_view.displays.select_k",

@@ -275,10 +275,22 @@ def _draw(n: int, fraction: float, resolution: float, seed: int) -> np.ndarray:
 def _ensemble(
     adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
 ) -> Ensemble:
-    columns = [adata.obs[key] for key in keys] + list(runs.values())
+    columns = [_numbered(adata.obs[key]) for key in keys]
+    columns += map(_numbered, runs.values())
     what = f"keys={list(keys)} of adata.obs are not all clusterings"
     with explaining(what, TypeError, ValueError):
         return Ensemble.from_clusterings(columns, noise=noise)
+
+
+def _numbered(column: Any) -> Any:
+    """Return a column whose "9" comes before "10", and "-1" is noise, as in files."""
+    texts = column.astype("category")
+    if not all(isinstance(value, str) for value in texts.cat.categories):
+        return column
+    try:
+        return texts.cat.rename_categories(int)
+    except ValueError:  # names, or "1" beside "01"
+        return column
 
 
 def _put(adata: Any, entries: Entries) -> None:

@@ -102,6 +102,18 @@ def test_the_number_of_clusters_is_found_and_kept(adata):
     assert found["n_clusters"] == labels.max() + 1
 
 
+@pytest.mark.parametrize("method", ["ecpcs-mc", "kcc"])
+def test_texts_that_are_numbers_are_read_as_in_files(adata, tmp_path, method):
+    rng = np.random.default_rng(0)
+    for name in ("a", "b", "c"):  # with "10", and "-1" as HDBSCAN writes noise
+        adata.obs[name] = pd.Categorical(rng.integers(-1, 12, 40).astype(str))
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    table = ensclust.io.read_labels(tmp_path / "cells.h5ad", columns=["a", "b", "c"])
+    labels = ensclust.consensus(table.values, 4, method=method, random_state=0)
+    scverse.consensus(adata, ["a", "b", "c"], n_clusters=4, method=method)
+    assert ari(adata.obs["consensus"].cat.codes, labels) == 1
+
+
 def test_a_copy_leaves_the_original_alone(adata):
     before = adata.copy()
     other = scverse.consensus(adata, KEYS, n_clusters=2, copy=True)
@@ -154,12 +166,14 @@ def test_backed_data_stay_on_disk(adata, tmp_path):
             r"'leiden' is not in adata.obs. Its columns: truth",
         ),
         ("truth", r"keys='truth' is one name. Give a list"),
-        ([], "nothing to combine.*Columns: truth, fine, number, part, score"),
+        ([], "nothing to combine.*Columns: truth, fine, number, part, score, half"),
         (None, "nothing to combine"),
         (["truth", "score"], r"keys=\['truth', 'score'\].*not all clusterings.*labels"),
+        (["truth", "half"], "not all clusterings.*0.5"),
     ],
 )
 def test_keys_that_cannot_be_are_refused_by_name(adata, keys, message):
+    adata.obs["half"] = pd.Categorical([0.5, 1.5] * 20)
     with pytest.raises(ValueError, match=message):
         scverse.consensus(adata, keys, n_clusters=2)
     assert "consensus" not in adata.obs

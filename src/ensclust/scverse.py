@@ -186,9 +186,8 @@ class _Plan(NamedTuple):
         shown = [f"{value:g}" for value in listed]
         if twice := [value for value in shown if shown.count(value) > 1]:
             msg = (
-                f"resolutions holds {twice[0]} {shown.count(twice[0])} times. Name it "
-                f"once; seeds={shown.count(twice[0])} runs it as often, each time with "
-                "another seed."
+                f"resolutions holds {twice[0]} more than once. Name it once; "
+                f"seeds={len(twice)} runs it with {len(twice)} seeds."
             )
             raise ValueError(msg)
         if not _is_positive(fraction) or fraction > 1:
@@ -196,6 +195,8 @@ class _Plan(NamedTuple):
         first = random_state
         if not isinstance(first, numbers.Integral):
             first = check_random_state(first).randint(2**31 - 1)
+        elif first < 0:
+            raise unexpected(first, "random_state", "an integer of 0 or more, or None")
         is_number = _is_whole(seeds) and seeds > 0
         chosen = range(first, first + seeds) if is_number else seeds
         if np.ndim(chosen) != 1 or not len(chosen) or not all(map(_is_whole, chosen)):
@@ -232,6 +233,7 @@ def _leiden_runs(
     if not plan.resolutions:
         return {}
     scanpy = import_optional("scanpy", "resolutions=", "scverse")
+    pandas = import_optional("pandas", "resolutions=", "scverse")
     import_optional("igraph", "resolutions=", "scverse")
     if neighbors_key not in adata.uns:
         msg = (
@@ -241,14 +243,14 @@ def _leiden_runs(
         raise ValueError(msg)
     # Files of old do not say where the graph is: under the default name.
     place = adata.uns[neighbors_key].get("connectivities_key", "connectivities")
-    graph = scipy.sparse.csr_array(adata.obsp[place])
-    runs = {}
+    graph, runs = scipy.sparse.csr_matrix(adata.obsp[place]), {}
     for done, (resolution, seed) in enumerate(product(plan.resolutions, plan.seeds)):
         name = f"{key_added}_leiden_{resolution:g}"
         name += f"_seed{seed}" * (len(plan.seeds) > 1)
         cells = _draw(adata.n_obs, plan.fraction, resolution, seed)
-        # A shell without genes: what Leiden writes stays out of the caller's object.
-        shell = scanpy.AnnData(obs=adata.obs[[]].iloc[cells].copy())
+        # A shell without genes: what Leiden writes stays out of the caller's object,
+        # and names of cells that are there twice do no harm.
+        shell = scanpy.AnnData(obs=pandas.DataFrame(index=cells.astype(str)))
         scanpy.tl.leiden(
             shell,
             resolution,
@@ -259,7 +261,10 @@ def _leiden_runs(
             n_iterations=2,
             directed=False,
         )
-        runs[name] = shell.obs[name].reindex(adata.obs_names)
+        codes = np.full(adata.n_obs, -1)
+        codes[cells] = shell.obs[name].cat.codes
+        known = shell.obs[name].cat.categories
+        runs[name] = pandas.Series(pandas.Categorical.from_codes(codes, known))
         tell(done + 1, len(plan.resolutions) * len(plan.seeds))
     return runs
 
@@ -297,7 +302,7 @@ def _put(adata: Any, entries: Entries) -> None:
     """Put what is told where scanpy's users look for it."""
     pandas = import_optional("pandas", "AnnData", "pandas")
     kept = adata.obs.drop(columns=[*entries.obs], errors="ignore")
-    new = pandas.DataFrame(entries.obs, index=adata.obs.index)
+    new = pandas.DataFrame(entries.obs).set_index(adata.obs.index)
     adata.obs = pandas.concat([kept, new], axis=1)  # at once: there may be hundreds
     adata.obsm.update(entries.obsm)
     adata.uns.update(entries.uns)

@@ -183,7 +183,7 @@ def test_keys_that_cannot_be_are_refused_by_name(adata, keys, message):
     ("given", "message"),
     [
         ({"resolutions": 1.0}, r"resolutions=1.0 is no list. Use \[1.0, ...\]"),
-        ({"resolutions": [1, 2, 1.0]}, "resolutions holds 1 2 times.*seeds=2"),
+        ({"resolutions": [1, 2, 1.0]}, "resolutions holds 1 more than.*seeds=2 runs"),
         ({"resolutions": [1], "seeds": 0}, "seeds=0; expected how many seeds, 1 or"),
         ({"resolutions": [1], "seeds": True}, "seeds=True; expected how many"),
         ({"resolutions": [1], "seeds": 1.5}, "seeds=1.5; expected how many"),
@@ -193,6 +193,7 @@ def test_keys_that_cannot_be_are_refused_by_name(adata, keys, message):
         ({"resolutions": [1], "fraction": 0}, "fraction=0; expected a number above 0"),
         ({"resolutions": [1], "fraction": 1.1}, "fraction=1.1; expected .*at most 1"),
         ({"resolutions": [1], "fraction": "a"}, "fraction='a'; expected a number"),
+        ({"resolutions": [1], "random_state": -1}, "random_state=-1; expected an int"),
         ({"keys": ["truth"], "seeds": 3}, "seeds=3 .*no resolutions to run it at"),
         ({"keys": ["truth"], "fraction": 0.5}, "fraction=0.5 are about runs of Leiden"),
         ({"keys": ["truth"], "n_clusters": "best"}, "n_clusters"),
@@ -281,6 +282,15 @@ def test_each_run_draws_its_own_cells(pbmc):
     with pytest.warns(UserWarning, match="210 of 700 objects"):
         scverse.consensus(pbmc, resolutions=[1], fraction=0.7, random_state=1)
     assert pbmc.obs["consensus_leiden_1"].equals(runs["consensus_leiden_1_seed1"])
+
+
+def test_cells_may_share_a_name(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    asked = {"keys": ["louvain"], "resolutions": [0.5, 1], "seeds": 2, "n_clusters": 6}
+    wanted = scverse.consensus(pbmc, **asked, copy=True).obs
+    pbmc.obs.index = ["cell"] * 700  # as after joining datasets
+    scverse.consensus(pbmc, **asked)
+    assert pbmc.obs.reset_index(drop=True).equals(wanted.reset_index(drop=True))
 
 
 def test_hundreds_of_runs_are_written_at_once(pbmc):

@@ -102,8 +102,8 @@ def load_model(path: str | os.PathLike) -> Any:
     Raises
     ------
     ValueError
-        If the file is none, was saved by another version of ensclust, or holds types
-        other than those of ensclust, NumPy, SciPy and scikit-learn: these are named.
+        If the file holds no such model, a model of another version of ensclust, or
+        types other than those of ensclust, NumPy, SciPy and scikit-learn.
     """
     return read_model(path)[0]
 

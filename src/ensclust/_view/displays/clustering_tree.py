@@ -44,8 +44,14 @@ class ClusteringTreeDisplay:
 
     Attributes
     ----------
+    ensemble : Ensemble
+        The clusterings.
+    names : list of str
+        Their names.
+    clusters : ndarray of shape (Nc,) or None
+        The cluster of ``labels`` that most objects of each node are in.
     places : ndarray of shape (Nc, 2)
-        Where the clusters are.
+        Where the nodes are.
     edges : ndarray of shape (e, 2)
         Clusters joined by a line, the upper and the lower.
     shares : ndarray of shape (e,)
@@ -89,7 +95,10 @@ class ClusteringTreeDisplay:
         n = self.ensemble.n_clusterings
         check_any(~self.ensemble.absent())
         if n > _MOST:
-            msg = f"there are {n:,} clusterings; no screen shows more than {_MOST}."
+            msg = (
+                f"there are {n:,} clusterings; no screen shows more than {_MOST}. "
+                "Choose some of them."
+            )
             raise ValueError(msg)
         if names is None:
             names = list(map(str, range(n)))

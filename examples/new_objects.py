@@ -30,6 +30,8 @@ for Method in (ECPCSMC, ECPCSHC):
 
 # %%
 # A model holds labels, k-means centres and similarities of base clusters, but not X.
+# ``ensclust.io.save_model(model, "model.skops")`` keeps it without pickle, for which
+# ``pip install "ensclust[model]"`` is needed.
 
 size = len(pickle.dumps(model))
 print(f"{size:,} bytes for {model.ensemble_}")

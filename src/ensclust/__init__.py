@@ -44,6 +44,7 @@ _HOMES = {
     "SRS": "_methods.srs",
     "WCT": "_methods.wct",
     "ClusterGraphDisplay": "_view.displays.cluster_graph",
+    "ClusteringTreeDisplay": "_view.displays.clustering_tree",
     "ConsensusMatrixDisplay": "_view.displays.consensus_matrix",
     "DendrogramDisplay": "_view.displays.dendrogram",
     "ClusterStability": "_quality.stability",

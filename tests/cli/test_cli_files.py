@@ -56,7 +56,7 @@ def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
     path, columns = write_input(tmp_path, kind)
     out = tmp_path / f"out{kind}"
     run("consensus", path, *columns, "-k", 3, "--seed", 1, "-o", out)
-    named = ["cluster"] if kind == ".h5ad" else None
+    named = ["consensus"] if kind == ".h5ad" else None
     found = read_labels(out, columns=named).values[:, 0]
     assert (found == ensclust.consensus(LABELS, 3, random_state=1)).all()
 
@@ -64,9 +64,50 @@ def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
 def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
     path, _ = write_input(tmp_path, ".h5ad")
     run("cluster", path, "--columns", "X_blobs", "-k", 3, "-o", "copy.h5ad")
-    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad").obs
-    assert ensclust.metrics.ari(found["cluster"], TRUTH) == 1.0
-    assert list(found.columns) == [*NAMES, "cluster"]
+    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad")
+    assert ensclust.metrics.ari(found.obs["consensus"], TRUTH) == 1.0
+    assert list(found.obs.columns) == [*NAMES, "consensus", "consensus_certainty"]
+    assert found.obsm["consensus_memberships"].shape == (90, 3)
+    assert found.uns["consensus"]["params"]["n_clusterings"] == 20
+    assert len(found.uns["consensus"]["agreement"]) == 20
+
+
+def test_h5ad_copy_holds_what_python_writes_for_each_k(run, tmp_path):
+    path, columns = write_input(tmp_path, ".h5ad")
+    args = [
+        "consensus",
+        path,
+        *columns,
+        "--seed",
+        1,
+        "-p",
+        "steps=5",
+        "-o",
+        "copy.h5ad",
+    ]
+    facts = json.loads(run(*args, "-k", 2, "--json").stdout)
+    anndata = pytest.importorskip("anndata")
+    found = anndata.read_h5ad(tmp_path / "copy.h5ad")
+    wanted = anndata.read_h5ad(path)
+    ensclust.scverse.consensus(
+        wanted, NAMES, n_clusters=2, random_state=1, steps=5, key_added="consensus"
+    )
+    wanted.write_h5ad(tmp_path / "python.h5ad")
+    wanted = anndata.read_h5ad(tmp_path / "python.h5ad")
+    assert found.obs.equals(wanted.obs)
+    assert facts["sizes"] == found.obs["consensus"].value_counts(sort=False).tolist()
+    assert facts["sizes"] == [60, 30]
+    memberships = "consensus_memberships"
+    assert np.array_equal(found.obsm[memberships], wanted.obsm[memberships])
+    one, other = found.uns["consensus"], wanted.uns["consensus"]
+    assert one.keys() == other.keys()
+    assert one["agreement"].equals(other["agreement"])
+    assert one["params"].pop("keys").tolist() == other["params"].pop("keys").tolist()
+    assert one["params"] == other["params"]
+    run(*args, "-k", "2,3")
+    found = anndata.read_h5ad(tmp_path / "copy.h5ad")
+    assert [*found.uns] == ["consensus_k2", "consensus_k3"]
+    assert found.obsm["consensus_k3_memberships"].shape == (90, 3)
 
 
 @pytest.mark.parametrize(

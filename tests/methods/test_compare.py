@@ -246,6 +246,6 @@ def test_h5ad_is_looked_at(tmp_path):
     cells.write_h5ad(path)
     facts = describe(path)
     leiden = {"name": "leiden", "kind": "category", "n_values": 2, "n_missing": 1}
-    assert facts["obs"] == [leiden]
+    assert facts["obs"] == [leiden | {"left_out": None}]
     assert f"ensclust consensus {path} -k K --columns leiden" in as_text(facts)
     assert f"ensclust cluster {path} -k K --columns X_pca" in as_text(facts)

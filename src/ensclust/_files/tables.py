@@ -219,7 +219,8 @@ def write_labels(
         What the first column, "object", shows; by default 0, 1, ...
     source : str or path, optional
         The h5ad file that the objects come from. An h5ad output is a copy of it with
-        the labels as categories in obs; -1 is a missing value there.
+        the labels as categories in obs. There -1 is a missing value, and clusters are
+        numbered by size, as scanpy's are.
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
@@ -240,7 +241,8 @@ def write_labels(
             pyarrow = import_optional("pyarrow", "writing Parquet", "parquet")
             parquet.write_table(pyarrow.table({"object": objects, **columns}), handle)
         elif suffix == ".h5ad":
-            h5ad.write_copy(Path(source or ""), handle, columns)
+            obs = {name: h5ad.categorical(own) for name, own in columns.items()}
+            h5ad.write_copy(Path(source or ""), handle, obs)
         else:
             text = TextIOWrapper(handle, "utf-8", newline="")
             write_rows(text, _TEXT[suffix] or ",", objects, columns)

@@ -18,6 +18,7 @@ from ensclust.cli._demo import demo
 from ensclust.cli._info import info
 from ensclust.cli._messages import in_options
 from ensclust.cli._paper import datasets, reproduce
+from ensclust.cli._predict import predict
 from ensclust.cli._report import certainty, report
 from ensclust.cli._run import cluster, consensus
 
@@ -79,6 +80,7 @@ class _Commands(click.Group):
     commands=[
         cluster,
         consensus,
+        predict,
         select_k,
         compare,
         certainty,

@@ -244,12 +244,25 @@ def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
     from ensclust._files import h5ad
 
     facts = h5ad.contents(Path(path))
-    likely = [c["name"] for c in facts["obs"] if c["kind"] == "category"] or ["A", "B"]
+    reasons: dict[str | None, list[str]] = {}
+    for column in facts["obs"]:
+        reasons.setdefault(column["left_out"], []).append(column["name"])
+    likely = reasons.pop(None, [])
+    hints = [f"Left out, {why}: {_names(own)}." for why, own in reasons.items()]
+    if len(likely) < 2:
+        count = f"Only {likely[0]}" if likely else "No column of obs"
+        hints.append(
+            f"{count} looks like a clustering. Name others that are one, or make some: "
+            "ensclust.scverse.consensus(adata, resolutions=[0.5, 1, 2], seeds=5)."
+        )
+        likely = [*likely, *["A", "B"][len(likely) :]]
+    embeddings = [x for x in facts["obsm"] if not x.endswith("_memberships")]
     found = [
+        *hints,
         f"ensclust consensus {_arguments(path, {'columns': likely})}",
         *(
             f"ensclust cluster {_arguments(path, {'columns': [name]})}"
-            for name in [*facts["obsm"]][:1]
+            for name in sorted(embeddings, key=lambda x: x != "X_pca")[:1]
         ),
     ]
     return {"file": str(path), "content": "anndata", **facts, "suggestions": found}

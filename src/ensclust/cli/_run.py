@@ -78,6 +78,9 @@ _k_option = click.option(
               )  # fmt: skip
 @output_option
 @report_option
+@click.option("--model", type=click.Path(), metavar="FILE",
+              help="File for the fitted model, which ends in .skops; for predict."
+              )  # fmt: skip
 @run_options("ecpcs-mc")
 @engine_options
 def cluster(data, n_clusters, **options) -> None:
@@ -135,6 +138,7 @@ class Run:
     standardize: bool = False
     output: str = "-"
     report: str | None = None
+    model: str | None = None
     engine: str = "memory"
     scheduler: str | None = None
     checkpoint: str | None = None
@@ -166,6 +170,7 @@ class Run:
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
+            columns = about.pop("columns", None)
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
@@ -175,14 +180,13 @@ class Run:
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = clock()
             if self.in_memory and not (self.as_json and self.output == "-"):
-                ensclust.io.write_labels(
-                    self.output,
-                    labels,
-                    source=self.source,
-                    names=names or ["cluster"],
-                    ids=about["ids"],
-                )
-            self._tell(solved, labels, [own.tolist() for own in sizes], seconds, about)
+                self._write(solved, labels, names, about)
+            if self.model:
+                ensclust.io.save_model(model, self.model, columns=columns)
+            counts = [own.tolist() for own in sizes]
+            if self._writes_h5ad():  # which numbers clusters by size
+                counts = [sorted(own, reverse=True) for own in counts]
+            self._tell(solved, labels, counts, seconds, about)
             if self.report:
                 is_table = self.in_memory and self.content == "features"
                 self._show(self.report, model, about | ({"X": X} if is_table else {}))
@@ -212,6 +216,34 @@ class Run:
             raise self._nothing_kept()
         return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
 
+    def _writes_h5ad(self) -> bool:
+        return Path(self.output).suffix.lower() == ".h5ad"
+
+    def _write(self, solved: Solved, labels, names, about: dict[str, Any]) -> None:
+        """Write the labels; into an h5ad file all that scverse.consensus writes."""
+        from ensclust._methods.anndata_entries import write_copy
+
+        if self._writes_h5ad():
+            made = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+            keys = [f"consensus_{name}" for name in names or ()] or ["consensus"]
+            write_copy(
+                self.output,
+                self.source,
+                solved,
+                keys=dict(zip(keys, self.ks, strict=True)),
+                names=about.get("names"),
+                settings={
+                    "method": self.method,
+                    "random_state": self.seed,
+                    **({"noise": self.noise} if self.content == "labels" else made),
+                    **dict(self.param),
+                },
+            )
+            return
+        ensclust.io.write_labels(
+            self.output, labels, names=names or ["cluster"], ids=about["ids"]
+        )
+
     def _refuse(self) -> None:
         """Refuse, before anything is read, what options cannot do together."""
         for is_wrong, msg in (
@@ -222,6 +254,12 @@ class Run:
              "memory."),
             (self.report and len(self.ks) > 1,
              f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and len(self.ks) > 1,
+             f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and not self.in_memory, "--model needs --engine memory."),
+            (self.model and self.standardize,
+             "--model does not keep what --standardize did, so that new objects could "
+             "not be labelled. Leave one of them out."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
@@ -231,6 +269,10 @@ class Run:
             from ensclust._stream import label_stream
 
             label_stream.check_output(Path(self.output), Path(self.source))
+        if self.model:
+            from ensclust._files.models import check_model_path
+
+            check_model_path(self.model)
         if self.report:
             from ensclust._view.report.page import check_report
 
@@ -285,7 +327,8 @@ class Run:
         if self.content == "features":
             table = self.read(ensclust.io.read_features)
             doing = f"clustering {len(table.values):,} objects"
-            return table.values, {"ids": table.ids}, doing
+            about = {"ids": table.ids, "columns": self.columns or table.columns}
+            return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
         return (
             table.labels(self.noise),
@@ -323,7 +366,7 @@ class Run:
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
-                    f"  k={k}: {_in_words(own, n - sum(own))}"
+                    f"  k={k}: {in_sizes(own, n - sum(own))}"
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *(
@@ -331,6 +374,7 @@ class Run:
                     for i, own in enumerate(compared)
                 ),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
+                *[f"  model written to {self.model}"] * bool(self.model),
             ]
             click.echo("\n".join(lines), err=True)
 
@@ -388,7 +432,8 @@ def _sizes(labels: np.ndarray) -> list[np.ndarray]:
     return [np.bincount(column[column >= 0]) for column in columns]
 
 
-def _in_words(sizes: list[int], n_absent: int) -> str:
+def in_sizes(sizes: list[int], n_absent: int) -> str:
+    """Return how many clusters there are, and how large the largest."""
     largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
     if len(largest) > _SHOWN:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]

@@ -221,6 +221,18 @@ def test_noise_in_a_file_can_be_a_cluster_of_its_own(tmp_path):
     assert kept.split() == ["object,cluster", "0,0", "1,0", "2,1", "3,1"]
 
 
+def test_names_of_objects_are_found_and_kept(tmp_path):
+    runs = tmp_path / "runs.csv"
+    rows = [f"cell{i},{i // 5},{i // 5}" for i in range(15)]
+    runs.write_text("\n".join(["cells,a,b", *rows]))
+    done = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3"])
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.split()[1:3] == ["cell0,0", "cell1,0"]
+    assert "runs.csv: column 'cells' is taken for the names" in done.stderr
+    quiet = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3", "-q"])
+    assert quiet.stderr == ""
+
+
 def test_row_numbers_are_no_names_of_objects(tmp_path):
     runs, labels = tmp_path / "runs.csv", tmp_path / "labels.csv"
     names = [f"cell{i}" for i in range(len(LABELS))]

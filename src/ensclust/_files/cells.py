@@ -33,6 +33,17 @@ _COMMA_HINT = (
     "Write numbers with a decimal point and without thousands separators: 1.5, not 1,5."
 )
 _ID_HINT = "If this column names the objects, pass it as id_column (--id-column)."
+_ID_NAME = re.compile(
+    r"(.*[\W_])?(ids?|names?|index|idx|key|barcode|uuid|object|sample|cell|row|"
+    r"unnamed: 0)|.*[a-z]I[dD]s?",
+    re.I,
+)
+_NEARLY = 0.95  # of the objects have a value of their own in a column of ids
+
+
+def named_like_ids(name: str) -> bool:
+    """Whether the name of a column says that it names the objects."""
+    return _ID_NAME.fullmatch(name.strip()) is not None
 
 
 def is_number_or_missing(cell: str) -> bool:
@@ -138,6 +149,53 @@ class Labels:
                 )
                 raise ValueError(msg)
 
+    def take_ids(self, *, known: bool) -> tuple[str, list] | None:
+        """Take out the column that names the objects, if one does, or raise.
+
+        Such a column has (nearly) no value twice. It is the first, or its name says
+        so; any other is refused, since it is no clustering either, and so is every one
+        if the ids are already ``known``.
+        """
+        distinct = [m for m in range(len(self.names)) if self._may_be_ids(m)]
+        named = [m for m in distinct if named_like_ids(self.names[m])]
+        found = [] if known else [*named, *(m for m in distinct if m == 0)][:1]
+        wrong = [m for m in distinct if m not in found]
+        if wrong:
+            raise self._no_clustering(wrong[0])
+        if not found:
+            return None
+        name, column = self.names.pop(found[0]), self._columns.pop(found[0])
+        cells = [text.strip() for text in column.known]
+        ids = [cells[code] for code in column.pop().tolist()]
+        return name, list(map(int, ids)) if column.holds_integers else ids
+
+    def _no_clustering(self, m: int) -> ValueError:
+        """Return the error for a column that gives each object a label of its own."""
+        column, name = self._columns[m], self.names[m]
+        return ValueError(
+            f"{self.path}: column {name!r} has {len(column.known):,} values for "
+            f"{len(column):,} objects, so it is no clustering. If it names them, pass "
+            "it as id_column (--id-column); else name the others in columns "
+            "(--columns)."
+        )
+
+    def _may_be_ids(self, m: int) -> bool:
+        """Whether a column beside others has names or numbers, hardly any twice.
+
+        Fewer than 10 numbers may be so by chance, unless the column's name says more.
+        """
+        column = self._columns[m]
+        n, n_known = len(column), len(column.known)
+        if len(self.names) == 1 or n < 3 or n_known < (n if n < 20 else _NEARLY * n):
+            return False
+        texts = {text.strip() for text in column.known}
+        if len(texts) < n_known or texts & NOT_CLUSTERED:
+            return False
+        if not all(map(_NUMBER.fullmatch, texts)):
+            return True
+        is_known = n >= 10 or named_like_ids(self.names[m])
+        return is_known and all(map(str.isdecimal, texts))
+
     def values(self) -> np.ndarray:
         """Return the labels of the rows added, in the smallest signed type; once.
 
@@ -216,6 +274,7 @@ class _Codes:
         self.known: defaultdict[str, int] = defaultdict()  # cell -> code
         self.known.default_factory = self.known.__len__  # by first appearance
         self.places: list[int] = []  # where each was seen first
+        self.holds_integers = False  # of a binary file, not texts
         self._dtype: type[np.unsignedinteger] = np.uint8
         self._buffer = bytearray()
 
@@ -234,6 +293,7 @@ class _Codes:
     def add_array(self, column: np.ndarray, places: Sequence[int]) -> None:
         """Take the values of some rows; numbers are sorted, not looked up singly."""
         if column.dtype.kind in "biu":
+            self.holds_integers = True
             codes, values = encode_column(column, 0)  # code -1 finds the last entry
             texts = [*map(str, values.tolist()), "-1"]
         elif column.dtype.kind == "f":

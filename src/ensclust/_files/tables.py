@@ -55,12 +55,15 @@ class Table:
         The cells of the id column, as they are in the file.
     empty : ndarray of shape (n_objects, n_columns) or None
         Which labels are -1 because their cells are empty; None if no cell is.
+    notes : tuple of str
+        What the reader decided by itself, in words.
     """
 
     values: np.ndarray
     columns: tuple[str, ...]
     ids: list | None = None
     empty: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def labels(self, noise: str) -> np.ndarray:
         """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
@@ -141,7 +144,10 @@ def read_labels(
     r"""Read base clusterings, one row per object and one column per clustering.
 
     Parameters are those of :func:`read_features`, but of an h5ad file the columns of
-    obs are read, and ``columns`` must say which of them are clusterings.
+    obs are read, and ``columns`` must say which of them are clusterings. Where neither
+    ``columns`` nor ``id_column`` is given, a column whose values are (nearly) all
+    different is taken for the ids if it is the first or is called so, such as "id",
+    "name" or "cell_id"; elsewhere it is refused.
 
     Returns
     -------
@@ -284,7 +290,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         ids += [] if id_at is None else block[-1].tolist()
         done += len(block[0])
         tell(done, source.n_rows)
-    return _table(cells, None if id_at is None else ids)
+    return _table(cells, None if id_at is None else ids, guess=columns is None)
 
 
 def _read_text(path, columns, id_column, header, kind) -> Table:
@@ -320,11 +326,20 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
                 rows = [[row[i] for i in used] for row in rows]
             cells.add_rows([line for line, _ in block], rows)
             block = list(islice(records, n_rows))
-    return _table(cells, None if id_at is None else ids)
+    return _table(cells, None if id_at is None else ids, guess=columns is None)
 
 
-def _table(cells: Features | Labels, ids: list | None) -> Table:
-    return Table(cells.values(), tuple(cells.names), ids, getattr(cells, "empty", None))
+def _table(cells: Features | Labels, ids: list | None, *, guess: bool) -> Table:
+    """Return what was read; ``guess`` if no columns were named."""
+    notes: tuple[str, ...] = ()
+    found = None
+    if guess and isinstance(cells, Labels):
+        found = cells.take_ids(known=ids is not None)
+    if found:
+        name, ids = found
+        notes = (f"column {name!r} is taken for the names of the objects",)
+    values = cells.values()
+    return Table(values, tuple(cells.names), ids, getattr(cells, "empty", None), notes)
 
 
 def _all_distinct(column: np.ndarray) -> bool:

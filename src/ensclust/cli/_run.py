@@ -342,10 +342,14 @@ class Run:
 
 
 def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
-    """Read a file with ``reader``, showing how far it is."""
+    """Read a file with ``reader``, showing how far it is; say what it decided."""
     source = "standard input" if path == "-" else path
     with progress(f"reading {source}", quiet=quiet):
-        return reader(path, **choice)
+        table = reader(path, **choice)
+    if not quiet:
+        for note in getattr(table, "notes", ()):
+            click.echo(f"{source}: {note}", err=True)
+    return table
 
 
 def write_report(

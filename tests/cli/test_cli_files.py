@@ -245,3 +245,105 @@ def test_row_numbers_are_no_names_of_objects(tmp_path):
     done = cli_runner().invoke(main, call)
     assert done.exit_code == 2
     assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.stderr
+
+
+def messy_table(path):
+    """Write blobs with names, colours, gaps and a column of nothing."""
+    rows = [
+        f"plant {i},{a},{'' if i == 4 else b},{'red' if t else 'blue'},{c},"
+        for i, ((a, b, c), t) in enumerate(zip(X.tolist(), TRUTH, strict=True))
+    ]
+    path.write_text("\n".join(["plant,a,b,colour,c,note", *rows]))
+    return str(path)
+
+
+def test_messy_features_are_refused_with_all_their_columns(tmp_path):
+    path = messy_table(tmp_path / "messy.csv")
+    done = cli_runner().invoke(main, ["cluster", path, "-k", "3"])
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    for words in ("3 of 6 columns", "'b' (1 missing", "'colour' (90 texts", "'note' ("):
+        assert words in done.stderr
+
+
+@pytest.mark.parametrize("method", ["ecpcs-mc", "best"])
+def test_messy_features_are_clustered_as_told(tmp_path, method):
+    path = messy_table(tmp_path / "messy.csv")
+    page = tmp_path / "page.html"
+    call = ["cluster", path, "-k", "3", "--seed", "0", "-m", method]
+    call += ["-o", str(tmp_path / "labels.csv"), "--report", str(page)]
+    call += ["--missing", "impute", "--categorical", "join"]
+    done = cli_runner().invoke(main, call)
+    assert done.exit_code == 0, done.stderr
+    for words in (
+        "'plant' is taken for the names",
+        "join as base clusterings: colour",
+        "1 missing cells are filled with the median of their column: b (1)",
+        "empty columns, left out: note",
+    ):
+        assert words in done.stderr
+    found = read_labels(tmp_path / "labels.csv")
+    assert found.ids[0] == "plant 0"
+    assert ensclust.metrics.ari(found.values[:, 0], TRUTH) > 0.9  # all but plant 4
+    assert page.stat().st_size > 10_000
+
+
+def test_a_joined_column_is_one_more_base_clustering(tmp_path):
+    path = tmp_path / "mixed.csv"
+    kinds = np.array(["x", "y", "z"])[TRUTH]
+    rows = [f"{a},{kind}" for a, kind in zip(X[:, 0], kinds, strict=True)]
+    path.write_text("\n".join(["a,kind", *rows]))
+    call = [
+        "cluster",
+        str(path),
+        "-k",
+        "3",
+        "--seed",
+        "0",
+        "-q",
+        "--n-clusterings",
+        "3",
+    ]
+    done = cli_runner().invoke(main, [*call, "--categorical", "join"])
+    assert done.exit_code == 0, done.stderr
+    found = [int(line.split(",")[1]) for line in done.stdout.split()[1:]]
+    model = ensclust.ECPCSMC(3, n_clusterings=3, random_state=0).fit(X[:, :1])
+    labels = np.column_stack([model.ensemble_.labels, TRUTH])
+    assert found == ensclust.consensus(labels, 3, random_state=0).tolist()
+
+
+def test_objects_that_are_dropped_have_no_row(tmp_path):
+    path = messy_table(tmp_path / "messy.csv")
+    call = ["cluster", path, "-k", "3", "--missing", "drop", "--numeric-only"]
+    lines = cli_runner().invoke(main, call).stdout.splitlines()
+    assert len(lines) == 90
+    assert not [line for line in lines if line.startswith("plant 4,")]
+    assert [line for line in lines if line.startswith("plant 5,")]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--exclude", "z"], "has no column 'z'"),
+        (["--numeric-only", "--categorical", "join"], "Give one of them"),
+        (["--missing", "drop", "-o", "c.h5ad"], "do not fit into a copy"),
+        (
+            ["--missing", "drop", "--engine", "blocks", "-o", "l.npy"],
+            "--missing need --engine memory",
+        ),
+        (["--exclude", "a", "--engine", "dask", "-o", "l.npy"], "need --engine memory"),
+    ],
+)
+def test_cleaning_that_cannot_be_is_refused(tmp_path, options, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = messy_table(tmp_path / "messy.csv")
+    done = cli_runner().invoke(main, ["cluster", path, "-k", "3", *options])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_columns_of_labels_can_be_left_out(tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    call = ["info", str(path), "--exclude", NAMES[0], "--json"]
+    facts = json.loads(cli_runner().invoke(main, call).stdout)
+    assert [column["name"] for column in facts["columns"]] == NAMES[1:]

@@ -24,6 +24,7 @@ from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
     base_k,
+    cleaning_options,
     engine_options,
     in_words,
     no_k,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ensclust._ensemble.ensemble import Ensemble
     from ensclust._methods.base import BaseConsensus
     from ensclust._methods.driver import Solved
+    from ensclust.io import Table
 
 _SHOWN = 12  # cluster sizes in a summary
 _K = "Number of consensus clusters, or a word for how to find it, such as auto."
@@ -63,6 +65,7 @@ _K = "Number of consensus clusters, or a word for how to find it, such as auto."
 @click.option("--standardize", is_flag=True,
               help="Give every column mean 0 and standard deviation 1 first."
               )  # fmt: skip
+@cleaning_options
 @output_option
 @report_option
 @run_options("ecpcs-mc")
@@ -71,8 +74,9 @@ def cluster(data, n_clusters, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
     DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
-    object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
-    entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
+    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad file, X
+    is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts the
+    labels into a copy.
     """
     Run("features", data, [n_clusters], **options).run()
 
@@ -94,9 +98,9 @@ def consensus(labels, n_clusters, **options) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
     LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
-    for CSV on stdin. Labels are integers or text; an empty cell, NA or a negative
-    number means "not clustered". Of an h5ad file, --columns names the clusterings in
-    obs; -o copy.h5ad puts the labels into a copy.
+    for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers or text; an
+    empty cell, NA or a negative number means "not clustered". Of an h5ad file,
+    --columns names the clusterings in obs; -o copy.h5ad puts the labels into a copy.
     """
     Run("labels", labels, n_clusters, **options).run()
 
@@ -113,6 +117,7 @@ class Run:
     seed: int
     n_jobs: int | None
     columns: list[str] | None
+    exclude: list[str] | None
     id_column: str | None
     header: bool | None
     as_json: bool
@@ -121,6 +126,9 @@ class Run:
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     standardize: bool = False
+    numeric_only: bool = False
+    categorical: str = "refuse"
+    missing: str = "refuse"
     output: str = "-"
     report: str | None = None
     engine: str = "memory"
@@ -155,7 +163,10 @@ class Run:
             start = time.perf_counter()
             with progress(doing, quiet=self.is_silent):
                 X = standardized(X) if self.standardize else X
-                solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
+                rows, joined = X, about.pop("joined", None)
+                if joined is not None:
+                    model, rows = _join(model, X, joined)
+                solved = model._fit_cuts(rows, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = time.perf_counter() - start
@@ -207,6 +218,13 @@ class Run:
              "memory."),
             (self.report and len(self.ks) > 1,
              f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (not self.in_memory and (self.exclude or self.numeric_only
+             or {self.categorical, self.missing} != {"refuse"}),
+             "--exclude, --numeric-only, --categorical and --missing need --engine "
+             "memory."),
+            (self.missing == "drop" and self.output.lower().endswith(".h5ad"),
+             "--missing drop leaves objects out, so the labels do not fit into a copy "
+             "of the input. Write a CSV file."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
@@ -254,23 +272,31 @@ class Run:
             **about,
         )
 
-    def read(self, reader: Callable) -> Any:
+    def read(self, reader: Callable, **more: Any) -> Any:
         """Read the columns asked for, as a whole."""
         return read_table(
             reader,
             self.source,
             quiet=self.is_silent,
             columns=self.columns,
+            exclude=self.exclude,
             id_column=self.id_column,
             header=self.header,
+            **more,
         )
 
     def _open(self) -> tuple[Any, dict[str, Any], str]:
         """Return rows for fit, what a report tells of them, and what is being done."""
         if self.content == "features":
-            table = self.read(ensclust.io.read_features)
+            table = self.read(
+                ensclust.io.read_features,
+                numeric_only=self.numeric_only,
+                categorical=self.categorical,
+                missing=self.missing,
+            )
             doing = f"clustering {len(table.values):,} objects"
-            return table.values, {"ids": table.ids}, doing
+            about = {"ids": table.ids, "joined": table.categories}
+            return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
         return (
             table.labels(self.noise),
@@ -339,6 +365,17 @@ class Run:
                 else {name: values[0] for name, values in per_k.items()}
             ),
         }
+
+
+def _join(model: BaseConsensus, X: Any, joined: Table) -> tuple[BaseConsensus, Any]:
+    """Return the model and label rows: base clusterings of X, and those of a table."""
+    import numpy as np
+    from sklearn.base import clone
+
+    generator = model._generator(len(X), model._seeds()[0])
+    runs = generator.fit_checked(X).ensemble_
+    rows = np.column_stack([runs.labels, joined.values])
+    return clone(model).set_params(base="precomputed"), rows
 
 
 def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:

@@ -52,6 +52,7 @@ class Labels:
         self.path, self.names = path, names
         self.place = "line"
         self.empty: np.ndarray | None = None  # cells that are so, once there are values
+        self.notes: list[str] = []
         self._columns = [Codes() for _ in names]
 
     def add_rows(self, lines: list[int], rows: list[list[str]]) -> None:

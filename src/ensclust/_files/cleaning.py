@@ -1,6 +1,6 @@
 """Features that are not all numbers: left out, filled in, or refused."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class Cleaned:
     names: list[str]
     ids: list | None
     joined: list[tuple[str, np.ndarray]]  # columns that are base clusterings
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
 def check_rules(*, missing: str, categorical: str, numeric_only: bool) -> str:
@@ -60,7 +60,7 @@ def clean(
         What to do with columns that hold texts: leave them out, or use each as one more
         base clustering.
     """
-    done = Cleaned(cells.values(), list(cells.names), ids, [])
+    done = Cleaned(cells.values(), list(cells.names), ids, [], list(cells.notes))
     left = list(range(len(cells.names)))
     if guess and ids is None and (found := _find_ids(cells)) is not None:
         done.ids = _names_of(cells, found)

@@ -65,6 +65,7 @@ class Features:
         self.path, self.names = path, names
         self.dtype: np.dtype = np.dtype(np.float64)
         self.place = "line"
+        self.notes: list[str] = []
         self.odd = [Odd() for _ in names]
         self.texts: dict[int, Codes] = {}
         self._buffer = bytearray()

@@ -37,7 +37,7 @@ from ensclust._support.whole_files import check_writable, refuse_input, replacin
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
-_READ = (*_FORMATS, ".csv.gz", ".csv.zst")
+_READ = (*_FORMATS, ".mat", ".csv.gz", ".csv.zst")
 _ROWS = 4096  # records converted at a time, fewer where they are long
 _CELLS = 2**18
 _MUCH = "Pass over it in blocks (Blocks(path), --engine blocks), or use fewer columns."
@@ -94,14 +94,16 @@ def read_features(
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, told by its extension; "-" is CSV
-        on standard input. CSV and TSV may be packed (.csv.gz, .csv.zst). Text is
+        A CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file, told by its extension; "-"
+        is CSV on standard input. CSV and TSV may be packed (.csv.gz, .csv.zst). Text is
         UTF-8, its delimiter one of comma, semicolon, tab and ``|``, or spaces between
-        numbers. Of an h5ad file, X is read.
+        numbers. Of an h5ad file, X is read; of a MATLAB file, the matrix that is named
+        in ``columns``, or the only one.
     columns : sequence of str, optional
         Names of the columns to use, in this order; by default all but the ids. In an
-        NPZ file the name of a matrix stands for all its columns; in an h5ad file so
-        does the name of an entry of obsm, such as X_pca, and other names are genes.
+        NPZ or MATLAB file the name of a matrix stands for all its columns; in an h5ad
+        file so does the name of an entry of obsm, such as X_pca, and other names are
+        genes.
     id_column : str, optional
         The column that names the objects. By default the first column of a table if it
         is called "object", as :func:`write_labels` calls it, or has no name, as pandas
@@ -327,6 +329,7 @@ def _read(
         _MUCH,
     )
     cells = kind(path, [source.names[i] for i in used])
+    cells.notes += [source.note] * bool(source.note)
     ids: list = []
     done = 0
     for block in source.blocks([*used, *([] if id_at is None else [id_at])]):
@@ -403,11 +406,10 @@ def _add_rest(
 
 def _labels_table(cells: Labels, ids: list | None, *, guess: bool) -> Table:
     """Return the labels that were read; ``guess`` if no columns were named."""
-    notes: tuple[str, ...] = ()
     if guess and (found := cells.take_ids(known=ids is not None)):
         name, ids = found
-        notes = (f"column {name!r} is taken for the names of the objects",)
-    values = cells.values()
+        cells.notes.append(f"column {name!r} is taken for the names of the objects")
+    values, notes = cells.values(), tuple(cells.notes)
     return Table(values, tuple(cells.names), ids, cells.empty, notes=notes)
 
 

@@ -73,10 +73,10 @@ _K = "Number of consensus clusters, or a word for how to find it, such as auto."
 def cluster(data, n_clusters, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
-    DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
-    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad file, X
-    is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts the
-    labels into a copy.
+    DATA is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file of numbers with one row
+    per object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad
+    file, X is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts
+    the labels into a copy.
     """
     Run("features", data, [n_clusters], **options).run()
 
@@ -97,10 +97,11 @@ def cluster(data, n_clusters, **options) -> None:
 def consensus(labels, n_clusters, **options) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
-    LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
-    for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers or text; an
-    empty cell, NA or a negative number means "not clustered". Of an h5ad file,
-    --columns names the clusterings in obs; -o copy.h5ad puts the labels into a copy.
+    LABELS is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file with one row per
+    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers
+    or text; an empty cell, NA or a negative number means "not clustered". Of an h5ad
+    file, --columns names the clusterings in obs; -o copy.h5ad puts the labels into a
+    copy. Of a MATLAB file, --columns names the matrix if there are several.
     """
     Run("labels", labels, n_clusters, **options).run()
 

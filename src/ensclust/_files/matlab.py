@@ -1,12 +1,14 @@
-"""MATLAB files: matrices of numbers, by SciPy, or from version 7.3 on by h5py."""
+"""MATLAB files of versions 4, 5 and 7.3: matrices of numbers as a table."""
 
 import math
+import struct
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -15,8 +17,14 @@ from ensclust._support import memory
 from ensclust._support.validation import import_optional
 
 _HEAD = 128  # bytes before the first matrix
-_COMPRESSED = 15  # the type of an element that is packed
-_STEP = 2**16
+_MATRIX, _COMPRESSED = 14, 15  # types of elements
+_REAL = range(6, 16)  # classes of matrices: double, single, int8, ..., uint64
+_COMPLEX = 0x0800
+_TYPES = dict(enumerate(["i1", "u1", "i2", "u2", "i4", "u4", "f4"], 1)) | {
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _CLASSES = {"double", "single", "logical", *_INTEGERS}
 
@@ -48,7 +56,11 @@ def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
     needed = sum(8 * math.prod(shapes[name]) for name in used)
     memory.require(needed, f"reading {path}", "Name fewer matrices (--columns).")
     with _reading(path):
-        arrays = {name: np.asarray(array) for name, array in load(used).items()}
+        arrays = load(used)
+        for name, array in arrays.items():
+            if array.shape != shapes[name] or array.dtype.kind not in "biuf":
+                msg = f"{name} is {array.dtype} of shape {array.shape}."
+                raise ValueError(msg)
     turned = []
     for name, array in arrays.items():
         n_rows, n_columns = array.shape
@@ -66,10 +78,97 @@ def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
 
 def _survey(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
     """Return the shapes of matrices of numbers, and a function that loads some."""
+    with path.open("rb") as file:
+        order = {b"IM": "<", b"MI": ">"}.get(file.read(_HEAD)[-2:])
+    if order is None:
+        return _survey_old(path)
+
+    def load(names: list[str]) -> dict[str, np.ndarray]:
+        found = _matrices(path, order)
+        return {name: read(shape) for name, shape, read in found if name in names}
+
+    return {name: shape for name, shape, _ in _matrices(path, order)}, load
+
+
+def _matrices(path: Path, order: str) -> Iterator[tuple[str, tuple[int, ...], Any]]:
+    """Yield name, shape and reader of each matrix of real numbers in version 5.
+
+    Our own reader, since SciPy's ends the process on some damaged files. A matrix is
+    unpacked as far as its shape asks for, and only when it is read.
+    """
+    with path.open("rb") as file:
+        file.seek(_HEAD)
+        while len(tag := file.read(8)) == 8:
+            kind, size = struct.unpack(f"{order}II", tag)
+            end = file.tell() + size
+            stream: Any = file
+            if kind == _COMPRESSED:
+                stream = _Unpacked(file, size)
+                kind, _ = struct.unpack(f"{order}II", stream.read(8))
+            if kind == _MATRIX:
+                flags = struct.unpack(f"{order}II", _part(stream, order, 8)[1])[0]
+                dims = _part(stream, order, 256)[1]
+                shape = struct.unpack(f"{order}{len(dims) // 4}i", dims)
+                name = _part(stream, order, 256)[1].decode()
+                if flags & 0xFF in _REAL and not flags & _COMPLEX and min(shape) >= 0:
+                    yield name, shape, partial(_read_matrix, stream, order)
+            file.seek(end)
+
+
+def _read_matrix(stream: Any, order: str, shape: tuple[int, ...]) -> np.ndarray:
+    kind, content = _part(stream, order, 8 * math.prod(shape))
+    if kind not in _TYPES:
+        msg = f"its numbers are of type {kind}, which is none."
+        raise ValueError(msg)
+    return np.frombuffer(content, order + _TYPES[kind]).reshape(shape, order="F")
+
+
+def _part(stream: Any, order: str, most: int) -> tuple[int, bytes]:
+    """Return type and content of the next part of a matrix, at most so many bytes."""
+    tag = stream.read(8)
+    kind, size = struct.unpack(f"{order}II", tag)
+    if kind >> 16:  # up to four bytes are within the tag
+        return kind & 0xFFFF, tag[4 : 4 + min(4, kind >> 16)]
+    content = stream.read(size) if size <= most else b""
+    if size > most or len(content) < size:
+        msg = f"a part of it says that it has {size:,} bytes; {most:,} are expected."
+        raise ValueError(msg)
+    stream.read(-size % 8)  # parts begin at multiples of 8
+    return kind, content
+
+
+class _Unpacked:
+    """A packed part of a file, which is unpacked as far as it is read."""
+
+    def __init__(self, file: IO[bytes], size: int):
+        self._file, self._left = file, size
+        self._unpacker = zlib.decompressobj()
+        self._packed = b""
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, fewer at the end."""
+        parts = []
+        while size:
+            if not self._packed:
+                self._packed = self._file.read(min(self._left, 2**16))
+                self._left -= len(self._packed)
+            part = self._unpacker.decompress(self._packed, size)
+            is_over = not part and not self._packed
+            self._packed = self._unpacker.unconsumed_tail
+            if is_over or (not part and self._unpacker.eof):
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _survey_old(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
+    """Return the same of a file of version 4, by SciPy."""
     from scipy.io import loadmat, matlab, whosmat  # noqa: PLC0415  heavy
 
-    if matlab.matfile_version(path, appendmat=False)[0] == 1:  # version 5
-        _check_size(path)
+    if matlab.matfile_version(path, appendmat=False)[0]:
+        msg = "its head is damaged."
+        raise ValueError(msg)
     shapes = {
         name: tuple(map(int, shape))
         for name, shape, kind in whosmat(path, appendmat=False)
@@ -78,28 +177,9 @@ def _survey(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
 
     def load(names: list[str]) -> dict[str, np.ndarray]:
         found = loadmat(path, appendmat=False, variable_names=names)
-        return {name: _checked(name, found[name], shapes[name]) for name in names}
+        return {name: found[name] for name in names}
 
     return shapes, load
-
-
-def _check_size(path: Path) -> None:
-    """Raise if what is packed in a file does not fit into memory; keep none of it."""
-    total = 0
-    with path.open("rb") as file:
-        order = "big" if file.read(_HEAD)[-2:] == b"MI" else "little"
-        while len(tag := file.read(8)) == 8:
-            kind = int.from_bytes(tag[:4], order)  # type: ignore[arg-type]
-            size = int.from_bytes(tag[4:], order)  # type: ignore[arg-type]
-            end = file.tell() + size
-            unpacker = zlib.decompressobj()
-            while kind == _COMPRESSED and (part := file.read(min(_STEP, size))):
-                size -= len(part)
-                while part:
-                    total += len(unpacker.decompress(part, 16 * _STEP))
-                    part = unpacker.unconsumed_tail
-                memory.require(total, f"unpacking {path}", "Save its tables as NPY.")
-            file.seek(end)
 
 
 def _survey_hdf(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
@@ -126,13 +206,6 @@ def _survey_hdf(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
 def _class_of(dataset: Any) -> str:
     kind = dataset.attrs.get("MATLAB_class", "double")
     return kind.decode() if isinstance(kind, bytes) else str(kind)
-
-
-def _checked(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray:
-    if array.shape != shape or array.dtype.kind not in "biuf":
-        msg = f"matrix {name!r} is {array.dtype} of shape {array.shape}, not {shape}."
-        raise ValueError(msg)
-    return array
 
 
 @contextmanager

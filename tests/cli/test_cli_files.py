@@ -347,3 +347,103 @@ def test_columns_of_labels_can_be_left_out(tmp_path):
     call = ["info", str(path), "--exclude", NAMES[0], "--json"]
     facts = json.loads(cli_runner().invoke(main, call).stdout)
     assert [column["name"] for column in facts["columns"]] == NAMES[1:]
+
+
+def described(path, *options):
+    done = cli_runner().invoke(main, ["info", str(path), "--json", *options])
+    assert done.exit_code == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["content"] == "table"
+    return facts
+
+
+def test_info_describes_any_table(tmp_path):
+    path = tmp_path / "messy.csv"
+    messy_table(path)
+    facts = described(path)
+    assert (facts["n_objects"], facts["has_ids"]) == (90, True)
+    columns = {column.pop("name"): column for column in facts["columns"]}
+    assert {name: column["role"] for name, column in columns.items()} == {
+        "plant": "id",
+        "a": "feature",
+        "b": "feature",
+        "colour": "label",
+        "c": "feature",
+        "note": "empty",
+    }
+    assert columns["b"]["n_missing"] == 1
+    assert columns["b"]["type"] == "number"
+    assert columns["colour"] == {
+        "type": "text",
+        "n_missing": 0,
+        "n_values": 2,
+        "examples": ["blue", "red"],
+        "role": "label",
+    }
+    command = next(s for s in facts["suggestions"] if s.startswith("ensclust cluster"))
+    words = command.replace(" K ", " 3 ").split()[1:]
+    assert cli_runner().invoke(main, words).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        (
+            "x,y,z\n" + "0.5,a,1\n" * 9 + "1.5,a,2\n",
+            "feature,constant,label or feature",
+        ),
+        ("x,y\n" + "0.5,remark 1\n0.6,remark 2\n0.7,\n" * 2, "feature,label"),
+        ("x,y\n0.5,see 1\n0.6,see 2\n0.7,3\n0.8,\n", "feature,text"),
+        ("x,y\n0.5,inf\n0.6,2\n0.7,3\n0.8,4\n", "feature,feature"),
+    ],
+)
+def test_info_says_what_columns_could_be(tmp_path, text, roles):
+    (tmp_path / "t.csv").write_text(text)
+    facts = described(tmp_path / "t.csv", "--as", "table")
+    found = ",".join(column["role"] for column in facts["columns"])
+    assert found == roles
+
+
+def test_numbers_beside_texts_are_no_labels(tmp_path):
+    rows = [f"{i * 7 % 60},{'ab'[i % 2]},{i % 3}" for i in range(80)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,sex,ward", *rows]))
+    facts = described(tmp_path / "people.csv")
+    roles = [column["role"] for column in facts["columns"]]
+    assert roles == ["feature", "label", "label or feature"]
+
+
+def test_info_fits_80_columns_and_keeps_long_tables_short(tmp_path):
+    head = ",".join(f"a column with quite a long name, number {i}" for i in range(30))
+    head = head.replace(", ", " ")
+    rows = "\n".join(",".join(["some text"] * 29 + [f"0.{i}"]) for i in range(5))
+    (tmp_path / "wide.csv").write_text(f"{head}\n{rows}\n")
+    shown = cli_runner().invoke(main, ["info", str(tmp_path / "wide.csv")]).stdout
+    table = [line for line in shown.splitlines()[1:] if not line.startswith("  *")]
+    assert max(map(len, table)) < 80
+    assert table[-1] == "  ... and 10 more"
+    assert " ".join(table[0].split()) == (
+        "name type missing distinct could be examples"
+    )
+
+
+def test_info_takes_any_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    days = pandas.date_range("2020-01-01", periods=12)
+    frame = pandas.DataFrame({"x": np.arange(12) / 7, "day": days, "ok": [True] * 12})
+    frame.to_parquet(tmp_path / "t.parquet")
+    roles = [column["role"] for column in described(tmp_path / "t.parquet")["columns"]]
+    assert roles == ["feature", "text", "constant"]
+
+
+def test_info_of_labels_without_features_suggests_consensus(tmp_path):
+    rows = [f"{'ab'[i % 2]},{'xyz'[i % 3]},{'1.5' if i else 'q'}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["u,v,w", *rows]))
+    facts = described(tmp_path / "t.csv", "--as", "table")
+    assert facts["suggestions"][-1].endswith("t.csv -k K --columns u,v,w")
+
+
+def test_info_of_stdin_as_a_table(tmp_path):
+    text = Path(messy_table(tmp_path / "messy.csv")).read_text()
+    done = cli_runner().invoke(main, ["info", "-", "--as", "table"], input=text)
+    assert "90 objects, 6 columns" in done.stdout

@@ -104,7 +104,7 @@ def test_a_link_out_of_the_file_is_not_followed(tmp_path):
     other = save(tmp_path / "other.mat", "7.3", secret=RUNS)
     with h5py.File(path, "r+") as file:
         file["B"] = h5py.ExternalLink(str(other), "/secret")
-    refused(lambda: read_labels(path, columns=["B"]), "has no column 'B'")
+    refused(lambda: read_labels(path, columns=["B"]), "has no matrix 'B'. It holds A")
 
 
 def test_h5py_is_asked_for_by_name(tmp_path, monkeypatch):

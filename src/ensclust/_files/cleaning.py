@@ -62,7 +62,7 @@ def clean(
     """
     done = Cleaned(cells.values(), list(cells.names), ids, [], list(cells.notes))
     left = list(range(len(cells.names)))
-    if guess and ids is None and (found := _find_ids(cells)) is not None:
+    if guess and ids is None and (found := find_ids(cells)) is not None:
         done.ids = _names_of(cells, found)
         done.notes.append(
             f"column {cells.names[found]!r} is taken for the names of the objects"
@@ -71,7 +71,7 @@ def clean(
     texts = [m for m in left if cells.odd[m].n_texts]
     if categorical != "refuse":
         left = [m for m in left if m not in texts]
-        several = [m for m in texts if _may_be_clusters(cells.texts[m])]
+        several = [m for m in texts if may_be_clusters(cells.texts[m])]
         joined = several if categorical == "join" else []
         done.joined = [(cells.names[m], _clusters(cells.texts[m])) for m in joined]
         for what, which in (
@@ -143,7 +143,7 @@ def _fill(cells: Features, done: Cleaned, missing: str) -> None:
     )
 
 
-def _find_ids(cells: Features) -> int | None:
+def find_ids(cells: Features) -> int | None:
     """Return the column that names the objects, if one does."""
     if len(cells.names) == 1:
         return None
@@ -172,7 +172,7 @@ def _names_of(cells: Features, m: int) -> list:
     return [int(value) for value in cells.values()[:, m].tolist()]
 
 
-def _may_be_clusters(column: Codes) -> bool:
+def may_be_clusters(column: Codes) -> bool:
     """Whether a column of texts has few values, not remarks or one for all."""
     n_values = len({*column.known} - {""})
     return 1 < n_values <= max(2, len(column) / 2)

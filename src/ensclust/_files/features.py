@@ -116,7 +116,7 @@ class Features:
         arrays = [
             self._add_numbers(m, first_row + 1, column)
             if column.dtype.kind in "biuf" and m not in self.texts
-            else self._add_values(m, first_row + 1, column.tolist())
+            else self._add_values(m, first_row + 1, _listed(column))
             for m, column in enumerate(columns)
         ]
         block = np.stack(arrays, axis=1, dtype=self.dtype, casting="unsafe")
@@ -227,6 +227,11 @@ class Features:
             *['Missing cells: missing="drop" or "impute" (--missing).']
             * any(one.n_missing and not one.n_texts for one in odd),
         ])  # fmt: skip
+
+
+def _listed(column: np.ndarray) -> list:
+    """Return values as a list; dates as texts, which would be numbers otherwise."""
+    return (column.astype(str) if column.dtype.kind in "Mm" else column).tolist()
 
 
 def _finite(cells: Sequence[str]) -> np.ndarray | None:

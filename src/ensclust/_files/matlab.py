@@ -47,6 +47,10 @@ def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
     matrices = [name for name, shape in shapes.items() if min(shape) > 1]
     vectors = {max(shape) for shape in shapes.values() if min(shape) == 1} - {1}
     named = [name for name in shapes if name in wanted]
+    unknown = [name for name in wanted if not (name in shapes or name.isdecimal())]
+    if unknown:
+        msg = f"{path} has no matrix {unknown[0]!r}. It holds {in_words(shapes)}."
+        raise ValueError(msg)
     if not named and len(matrices) == 1:
         used = matrices
     else:

@@ -79,25 +79,8 @@ def from_arrays(
 ) -> Source:
     """Return arrays as one table, as :func:`open_numpy` says."""
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
-    for name, array in named.items():
-        if array.ndim not in (1, 2) or not array.dtype.itemsize:
-            what = f"array {name!r}" if name else "an array"
-            msg = (
-                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
-                "rows and columns."
-            )
-            raise ValueError(msg)
     shapes = {name: array.shape for name, array in arrays.items()}
-    lengths = {len(array) for array in named.values()}
-    if len(lengths) != 1:
-        msg = (
-            f"{path} holds arrays of different length: {in_words(shapes)}. Name those "
-            "that describe the same objects in columns (--columns)."
-        )
-        raise ValueError(msg)
-    if not (n_rows := lengths.pop()):
-        msg = f"{path} holds no objects."
-        raise ValueError(msg)
+    n_rows = _length(path, named, shapes)
     several = len(arrays) > 1
     names: list[str] = []
     groups: dict[str, list[int]] = {}
@@ -139,6 +122,29 @@ def from_arrays(
         width=width,
         note=note,
     )
+
+
+def _length(path: Path, named: dict[str, np.ndarray], shapes: dict) -> int:
+    """Return the number of rows of arrays, or raise where they are no table."""
+    for name, array in named.items():
+        if array.ndim not in (1, 2) or not array.dtype.itemsize:
+            what = f"array {name!r}" if name else "an array"
+            msg = (
+                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
+                "rows and columns."
+            )
+            raise ValueError(msg)
+    lengths = {len(array) for array in named.values()}
+    if len(lengths) != 1:
+        msg = (
+            f"{path} holds arrays of different length: {in_words(shapes)}. Name those "
+            "that describe the same objects in columns (--columns)."
+        )
+        raise ValueError(msg)
+    if not (n_rows := lengths.pop()):
+        msg = f"{path} holds no objects."
+        raise ValueError(msg)
+    return n_rows
 
 
 def whole_file(array: np.ndarray) -> Path | None:

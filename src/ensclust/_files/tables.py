@@ -157,7 +157,7 @@ def read_features(
         missing=missing, categorical=categorical, numeric_only=numeric_only
     )
     choice = {"columns": columns, "id_column": id_column, "exclude": exclude}
-    cells, ids = _read(path, Features, header=header, **choice)
+    cells, ids = read_cells(path, Features, header=header, **choice)
     done = clean(cells, ids, guess=columns is None, missing=missing, categorical=rule)
     joined = None
     if done.joined:
@@ -217,7 +217,7 @@ def read_labels(
            [ 2,  1]], dtype=int8)
     """
     choice = {"columns": columns, "id_column": id_column, "exclude": exclude}
-    cells, ids = _read(path, Labels, header=header, **choice)
+    cells, ids = read_cells(path, Labels, header=header, **choice)
     table = _labels_table(cells, ids, guess=columns is None)
     for name, column in zip(table.columns, table.values.T, strict=True):
         if _all_distinct(column):
@@ -297,8 +297,8 @@ def write_labels(
             text.detach()
 
 
-def _read(
-    path, kind, *, columns, id_column, header, exclude
+def read_cells(
+    path, kind, *, columns=None, id_column=None, header=None, exclude=None
 ) -> tuple[Any, list | None]:
     """Read any format; return the cells, as ``kind`` keeps them, and the ids."""
     check_path(path)

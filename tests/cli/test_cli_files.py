@@ -278,7 +278,7 @@ def test_messy_features_are_clustered_as_told(tmp_path, method):
     for words in (
         "'plant' is taken for the names",
         "join as base clusterings: colour",
-        "1 missing cells are filled with the median of their column: b (1)",
+        "1 missing cell filled with medians: b (1)",
         "empty columns, left out: note",
     ):
         assert words in done.stderr

@@ -58,8 +58,7 @@ def test_missing_cells_are_filled_with_the_median(messy):
         "column 'patient' is taken for the names of the objects",
         "columns of texts, left out: colour",
         "empty columns, left out: nothing",
-        "2 missing cells are filled with the median of their column: age (1), "
-        "height (1)",
+        "2 missing cells filled with medians: age (1), height (1)",
     )
 
 

@@ -120,9 +120,9 @@ def _fill(cells: Features, done: Cleaned, missing: str) -> None:
             for name, n in zip(done.names, gaps.sum(axis=0).tolist(), strict=True)
             if n
         ]
+        n = int(gaps.sum())
         done.notes.append(
-            f"{int(gaps.sum()):,} missing cells are filled with the median of their "
-            f"column: {_listed(filled)}"
+            f"{n:,} missing cell{'s' * (n > 1)} filled with medians: {_listed(filled)}"
         )
         done.values = values
         return

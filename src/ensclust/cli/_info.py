@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ def describe(
     -------
     dict
         Its "content" is "labels", "features", "table" or "anndata". Time and memory are
-        those of reading the table, up to three times, and for labels of finding the
+        those of reading the table twice, and for labels of finding the
         distinct rows: a sort of N.
     """
     is_h5ad = Path(path).suffix.lower() == ".h5ad"
@@ -80,18 +81,16 @@ def describe(
         return read[content](path, call, choice)
     if os.fspath(path) == "-":  # which cannot be read again
         return _of_labels(path, call, choice)
+    table = None if is_h5ad else _of_table(path, call, choice)
+    if table is None or _may_be_labels(table):
+        with suppress(ValueError, TypeError):
+            return _of_labels(path, call, choice)
     try:
-        facts = _of_labels(path, call, choice)
+        return _of_features(path, call, choice)
     except (ValueError, TypeError):
-        try:
-            return _of_features(path, call, choice)
-        except (ValueError, TypeError):
-            return _of_table(path, call, choice)
-    most = max(column["n_clusters"] for column in facts["columns"])
-    if most <= _many(facts["n_objects"]):
-        return facts
-    table = _of_table(path, call, choice)
-    return table if _is_mixed(table) else facts
+        if table is None:
+            raise
+        return table
 
 
 def as_text(facts: dict[str, Any]) -> str:
@@ -143,15 +142,15 @@ def _many(n_objects: int) -> float:
     return n_objects**0.5 + 1
 
 
-def _is_mixed(facts: dict[str, Any]) -> bool:
-    """Whether some columns hold texts, and others more numbers than clusterings do."""
-    columns = facts["columns"]
-    return any(column["type"] == "text" for column in columns) and any(
-        column["type"] in ("integer", "number")
-        and column["role"] != "id"
-        and column["n_values"] > _many(facts["n_objects"])
+def _may_be_labels(facts: dict[str, Any]) -> bool:
+    """Whether no number has a fraction, nor has any column very many beside texts."""
+    columns = [column for column in facts["columns"] if column["role"] != "id"]
+    types = {column["type"] for column in columns}
+    is_many = any(
+        column["type"] == "integer" and column["n_values"] > _many(facts["n_objects"])
         for column in columns
     )
+    return "number" not in types and not (is_many and "text" in types)
 
 
 def _of_table(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any]:

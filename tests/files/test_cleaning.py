@@ -120,7 +120,8 @@ def test_text_of_a_typed_file_is_no_number(tmp_path):
     [
         ("id,x\n842302,1\n842517,2\n84300903,3\n", [842302, 842517, 84300903]),
         ("x,name\n1,a\n2,b\n3,c\n", ["a", "b", "c"]),
-        ("who,x\na,1\n7,2\n007,3\n", ["a", "7", "007"]),
+        ("key,x\na,1\n7,2\n007,3\n", ["a", "7", "007"]),
+        ("who,x\na,1\nb,2\n007,3\n", ["a", "b", "007"]),
         ("citric acid,x\n1,1\n2,2\n3,3\n", None),
         ("index,x\n1.5,1\n2.5,2\n3.5,3\n", None),
         ("id,x\n1,1\n1,2\n3,3\n", None),
@@ -129,6 +130,20 @@ def test_text_of_a_typed_file_is_no_number(tmp_path):
 def test_names_of_objects_are_found_among_features(tmp_path, text, ids):
     (tmp_path / "t.csv").write_text(text)
     assert read_features(tmp_path / "t.csv").ids == ids
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["1,5", "2,5", "3,5"], "'1,5' is not a finite number. Write numbers with"),
+        (["0.25", "0.5", "oops"], "line 4, column 'x': 'oops' is not"),
+        (["25", "50", "oops"], "line 4, column 'x': 'oops' is not"),
+    ],
+)
+def test_numbers_with_a_slip_are_no_names(tmp_path, cells, words):
+    rows = [f"{cell};{i % 2}\n" for i, cell in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("x;y\n" + "".join(rows))
+    refused(lambda: read_features(tmp_path / "t.csv"), words)
 
 
 @table(

@@ -106,7 +106,13 @@ class Labels:
         so; any other is refused, since it is no clustering either, and so is every one
         if the ids are already ``known``.
         """
-        distinct = [m for m in range(len(self.names)) if self._may_be_ids(m)]
+        distinct = [
+            m
+            for m, (name, column) in enumerate(
+                zip(self.names, self._columns, strict=True)
+            )
+            if len(self.names) > 1 and column.are_ids(name)
+        ]
         named = [m for m in distinct if named_like_ids(self.names[m])]
         found = [] if known else [*named, *(m for m in distinct if m == 0)][:1]
         wrong = [m for m in distinct if m not in found]
@@ -123,23 +129,9 @@ class Labels:
         return ValueError(
             f"{self.path}: column {name!r} has {len(column.known):,} values for "
             f"{len(column):,} objects, so it is no clustering. If it names them, pass "
-            "it as id_column (--id-column); else name the others in columns "
-            "(--columns)."
+            "it as id_column (--id-column); else leave it out with exclude "
+            "(--exclude), or name the others in columns (--columns)."
         )
-
-    def _may_be_ids(self, m: int) -> bool:
-        """Whether a column beside others has names or numbers, hardly any twice.
-
-        Fewer than 10 numbers may be so by chance, unless the column's name says more.
-        """
-        column, name = self._columns[m], self.names[m]
-        if len(self.names) == 1 or not column.are_ids():
-            return False
-        texts = [text.strip() for text in column.known]
-        if not all(map(NUMBER.fullmatch, texts)):
-            return True
-        is_sure = len(column) >= 10 or named_like_ids(name)
-        return is_sure and all(map(str.isdecimal, texts))
 
     def values(self) -> np.ndarray:
         """Return the labels of the rows added, in the smallest signed type; once.
@@ -261,13 +253,24 @@ class Codes:
         known = [self.known.get(text, 0) for text in texts]
         self._append(np.array(known, np.uint32)[codes])
 
-    def are_ids(self) -> bool:
-        """Whether (nearly) all cells differ, and none says that it is missing."""
+    def are_ids(self, name: str) -> bool:
+        """Whether the cells of a column of this name are names of objects.
+
+        They (nearly) all differ, none is missing, and no number has a fraction. Unless
+        the column is called so, most are texts, or all are whole numbers, at least 10,
+        since fewer may differ by chance.
+        """
         n, n_known = len(self), len(self.known)
         if n < 3 or n_known < (n if n < 20 else _NEARLY * n):
             return False
         texts = {text.strip() for text in self.known}
-        return len(texts) == n_known and not texts & NOT_CLUSTERED
+        if len(texts) < n_known or texts & NOT_CLUSTERED:
+            return False
+        others = [text for text in texts if not text.isdecimal()]
+        if any(NUMBER.fullmatch(text) or COMMA.fullmatch(text) for text in others):
+            return False
+        is_likely = 2 * len(others) >= n_known if others else n >= 10
+        return is_likely or named_like_ids(name)
 
     def cells(self) -> list:
         """Return the cells of all rows as the file has them, and forget them."""

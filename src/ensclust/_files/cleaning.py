@@ -153,7 +153,7 @@ def find_ids(cells: Features) -> int | None:
         if len(column) < 3 or odd.n_missing or odd.n_infinite:
             continue
         if m in cells.texts:
-            if cells.texts[m].are_ids():
+            if cells.texts[m].are_ids(cells.names[m]):
                 return m
         elif m in likely and _are_different(column):
             return m

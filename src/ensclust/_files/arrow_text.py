@@ -59,9 +59,7 @@ def parse(
                 block_size=len(content) + 1,
                 column_names=[str(i) for i in range(width)],
             ),
-            csv.ParseOptions(
-                delimiter=delimiter
-            ),  # blank lines are skipped, and missed
+            csv.ParseOptions(delimiter=delimiter),
             csv.ConvertOptions(
                 check_utf8=False,
                 column_types=types,
@@ -71,7 +69,7 @@ def parse(
         )
     except arrow.ArrowException:
         return None
-    if table.num_rows != n_lines:
+    if table.num_rows != n_lines:  # blank lines are no rows
         return None
     return {i: table.column(str(i)).combine_chunks() for i in is_text}
 
@@ -82,6 +80,6 @@ def _is_plain(text: str, delimiter: str) -> bool:
         return False
     if '"' not in text:
         return True
-    edge = f"[{re.escape(delimiter)}\r\n]"
-    quoted = re.compile(rf'(?<![^{edge[1:]})"[^"\r\n]*"(?!{"[^" + edge[1:]})')
+    edge = rf"[^{re.escape(delimiter)}\r\n]"  # what may not be beside a quoted cell
+    quoted = re.compile(rf'(?<!{edge})"[^"\r\n]*"(?!{edge})')
     return 2 * len(quoted.findall(text)) == text.count('"')

@@ -85,12 +85,11 @@ def clean(
         left = [m for m in left if m not in empty]
         named = _listed([cells.names[m] for m in empty])
         done.notes.append(f"empty columns, left out: {named}")
-    allowed = missing != "refuse"
     odd = {m: cells.odd[m] for m in left}
     wrong = [
         m
         for m, own in odd.items()
-        if own.n_texts or own.n_infinite or (own.n_missing and not allowed)
+        if own.n_texts or own.n_infinite or (own.n_missing and missing == "refuse")
     ]
     if wrong:
         raise cells.refuse(wrong)

@@ -15,7 +15,9 @@ SAID = {
     "The 'steps' parameter of ECPCSMC must be": "-p steps must be",
     'use partitioner="ncut", or': "use -p partitioner=ncut, or",
     "or raise max_memory.": "or raise -p max_memory.",
-    "pass it as id_column (--id-column).": "pass it as --id-column.",
+    "pass it as id_column.": "pass it as --id-column.",
+    "leave out with exclude (--exclude)": "leave out with --exclude",
+    'missing="drop" or missing="impute".': "--missing drop or --missing impute.",
     "say header=False (--no-header).": "say --no-header.",
     'method="best" needs select_k(sample) or compare(sample, k)': (
         "-m best needs ensclust select-k or compare"

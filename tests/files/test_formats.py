@@ -135,6 +135,20 @@ def test_column_called_object_first_is_the_ids(tmp_path):
     assert (table.columns, table.ids) == (("k2",), ["10", "11", "12"])
 
 
+@pytest.mark.parametrize("kind", [".npy", ".parquet"])
+def test_integers_that_are_all_different_are_ids(tmp_path, kind):
+    labels = np.column_stack([np.arange(30)[::-1], np.arange(30) % 3])
+    write_labels(tmp_path / f"labels{kind}", labels, names=["cell", "k"])
+    if kind == ".parquet":
+        parquet.write_table(
+            pyarrow.table({"cell": labels[:, 0], "k": labels[:, 1]}),
+            tmp_path / "labels.parquet",
+        )
+    table = read_labels(tmp_path / f"labels{kind}")
+    assert table.ids == labels[:, 0].tolist()
+    assert (table.values[:, 0] == labels[:, 1]).all()
+
+
 # --- Parquet
 
 
@@ -371,7 +385,7 @@ def _warned_at(call):
 
 def test_warnings_point_at_the_line_of_the_caller(tmp_path):
     path = tmp_path / "labels.csv"
-    path.write_text("cell,k\n7,0\n8,0\n9,1\n")
+    path.write_text("k1,k2\n7,0\n8,0\n9,1\n")
     few = [[0, 0], [0, 0], [1, 0], [-1, -1]]
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     model = ensclust.ECPCSHC(4, base_k=2, random_state=0)

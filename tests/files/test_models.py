@@ -205,6 +205,14 @@ def test_columns_that_are_called_otherwise_are_named(folder):
     assert "X has 2 features, but ECPCSMC is expecting 3" in few
 
 
+@pytest.mark.parametrize("choice", ["", " --columns c,name,b,a", " --exclude name"])
+def test_columns_that_were_left_out_are_not_asked_for(folder, choice):
+    line = "cluster new.csv -k 3 --numeric-only --seed 0 --model n.skops -o new.npy"
+    run(line + choice)
+    run("predict n.skops X.csv -o again.npy")
+    assert (np.load("again.npy") == np.load("new.npy")).all()
+
+
 def test_new_cells_have_the_numbers_of_the_cells_of_training(folder):
     anndata = pytest.importorskip("anndata")
     few = [*range(0, 60, 3), *range(1, 30, 3), *range(2, 20, 3)]  # 20, 10 and 6
@@ -229,6 +237,9 @@ def test_new_cells_have_the_numbers_of_the_cells_of_training(folder):
         ("cluster X.csv -k 3 --model m.pkl", "m.pkl does not end in .skops"),
         ("cluster X.csv -k 3 --model no/m.skops", "there is no directory no"),
         ("cluster X.csv -k 3 --model m.skops --standardize", "--model does not keep"),
+        ("cluster X.csv -k 3 --model m.skops --missing impute", "--model does not"),
+        ("cluster X.csv -k 3 --model m.skops --categorical join", "--model does not"),
+        ("cluster X.csv -k 2,3 --model m.skops", "--model keeps one clustering"),
         (
             "cluster X.npy -k 3 --model m.skops --engine blocks -o o.npy",
             "engine memory",

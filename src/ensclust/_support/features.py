@@ -30,13 +30,13 @@ class Frame(NamedTuple):
         The median of each feature; None where 0 is near enough, and X is not changed.
     unit : float
         A power of two, which costs no digits; 1 unless the spread is far from it.
-    dtype : numpy.dtype
-        float32, unless some objects would get another centre than with float64.
+    dtype : str
+        "float32", unless some objects would get another centre than with "float64".
     """
 
     origin: np.ndarray | None
     unit: float
-    dtype: np.dtype
+    dtype: str
 
     @classmethod
     def of(cls, sample: Any, low: np.ndarray, high: np.ndarray) -> Frame:
@@ -52,10 +52,10 @@ class Frame(NamedTuple):
         size, origin = float(np.linalg.norm(median / unit)), None
         if size > spread / unit:
             origin = median
-        wide = cls(origin, unit, np.dtype(np.float64))
+        wide = cls(origin, unit, "float64")
         if wide.largest(low, high) * np.sqrt(len(low)) > _LARGEST:
             return wide
-        narrow = cls(origin, unit, np.dtype(np.float32))
+        narrow = cls(origin, unit, "float32")
         return wide if _loses(narrow, wide, sample) else narrow
 
     def place(self, X: Any) -> Any:

@@ -123,9 +123,29 @@ def table_options(command: Callable) -> Callable:
         option("--columns", type=names, metavar="A,B",
                help="Use these columns only; in an h5ad file: of obs, or X_pca and the "
                "like."),
-        option("--id-column", metavar="NAME", help="Column that names the objects."),
+        option("--exclude", type=names, metavar="A,B",
+               help="Leave these columns out."),
+        option("--id-column", metavar="NAME",
+               help="Column that names the objects.", show_default="found"),
         option("--header/--no-header", default=None, show_default="detected",
                help="Whether the first line of a text file holds names."),
+    ])  # fmt: skip
+
+
+def cleaning_options(command: Callable) -> Callable:
+    """Add the options that say what to do with features that are no numbers."""
+    option = click.option
+    return _add(command, [
+        option("--numeric-only", is_flag=True,
+               help="Leave out columns that hold text."),
+        option("--categorical", type=click.Choice(["refuse", "drop", "join"]),
+               default="refuse", show_default=True,
+               help="What to do with columns that hold text: an error, leave them out, "
+               "or use each as one more base clustering."),
+        option("--missing", type=click.Choice(["refuse", "drop", "impute"]),
+               default="refuse", show_default=True,
+               help="What to do with objects that have missing cells: an error, leave "
+               "them out, or put the median of the column there."),
     ])  # fmt: skip
 
 

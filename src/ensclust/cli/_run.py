@@ -24,6 +24,7 @@ from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
     base_k,
+    cleaning_options,
     effort,
     engine_options,
     in_words,
@@ -39,13 +40,14 @@ from ensclust.cli._options import (
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
     from ensclust._ensemble.ensemble import Ensemble
     from ensclust._methods.base import BaseConsensus
     from ensclust._methods.driver import Solved
+    from ensclust.io import Table
 
 _SHOWN = 12  # cluster sizes in a summary
 _k_option = click.option(
@@ -76,6 +78,7 @@ _k_option = click.option(
 @click.option("--standardize", is_flag=True,
               help="Give every column mean 0 and standard deviation 1 first."
               )  # fmt: skip
+@cleaning_options
 @output_option
 @report_option
 @click.option("--model", type=click.Path(), metavar="FILE",
@@ -86,9 +89,10 @@ _k_option = click.option(
 def cluster(data, n_clusters, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
-    DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
-    object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
-    entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
+    DATA is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file of numbers with one row
+    per object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad
+    file, X is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts
+    the labels into a copy.
     """
     Run("features", data, n_clusters, **options).run()
 
@@ -107,10 +111,11 @@ def cluster(data, n_clusters, **options) -> None:
 def consensus(labels, n_clusters, **options) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
-    LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
-    for CSV on stdin. Labels are integers or text; an empty cell, NA or a negative
-    number means "not clustered". Of an h5ad file, --columns names the clusterings in
-    obs; -o copy.h5ad puts the labels into a copy.
+    LABELS is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file with one row per
+    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers
+    or text; an empty cell, NA or a negative number means "not clustered". Of an h5ad
+    file, --columns names the clusterings in obs; -o copy.h5ad puts the labels into a
+    copy. Of a MATLAB file, --columns names the matrix if there are several.
     """
     Run("labels", labels, n_clusters, **options).run()
 
@@ -127,6 +132,7 @@ class Run:
     seed: int
     n_jobs: int | None
     columns: list[str] | None
+    exclude: list[str] | None
     id_column: str | None
     header: bool | None
     as_json: bool
@@ -136,6 +142,9 @@ class Run:
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
     standardize: bool = False
+    numeric_only: bool = False
+    categorical: str = "refuse"
+    missing: str = "refuse"
     output: str = "-"
     report: str | None = None
     model: str | None = None
@@ -175,7 +184,10 @@ class Run:
             clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
                 X = standardized(X) if self.standardize else X
-                solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
+                rows, joined = X, about.pop("joined", None)
+                if joined is not None:
+                    model, rows = _join(model, X, self.ks, joined)
+                solved = model._fit_cuts(rows, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = clock()
@@ -257,9 +269,18 @@ class Run:
             (self.model and len(self.ks) > 1,
              f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
             (self.model and not self.in_memory, "--model needs --engine memory."),
-            (self.model and self.standardize,
-             "--model does not keep what --standardize did, so that new objects could "
-             "not be labelled. Leave one of them out."),
+            (self.model and (self.standardize or self.missing == "impute"
+             or self.categorical == "join"),
+             "--model does not keep what --standardize, --missing impute and "
+             "--categorical join do, so that new objects could not be labelled. Leave "
+             "them or --model out."),
+            (not self.in_memory and (self.exclude or self.numeric_only
+             or {self.categorical, self.missing} != {"refuse"}),
+             "--exclude, --numeric-only, --categorical and --missing need --engine "
+             "memory."),
+            (self.missing == "drop" and self.output.lower().endswith(".h5ad"),
+             "--missing drop leaves objects out, so the labels do not fit into a copy "
+             "of the input. Write a CSV file."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
@@ -311,23 +332,34 @@ class Run:
             **about,
         )
 
-    def read(self, reader: Callable) -> Any:
+    def read(self, reader: Callable, **more: Any) -> Any:
         """Read the columns asked for, as a whole."""
         return read_table(
             reader,
             self.source,
             quiet=self.is_silent,
             columns=self.columns,
+            exclude=self.exclude,
             id_column=self.id_column,
             header=self.header,
+            **more,
         )
 
     def _open(self) -> tuple[Any, dict[str, Any], str]:
         """Return rows for fit, what a report tells of them, and what is being done."""
         if self.content == "features":
-            table = self.read(ensclust.io.read_features)
+            table = self.read(
+                ensclust.io.read_features,
+                numeric_only=self.numeric_only,
+                categorical=self.categorical,
+                missing=self.missing,
+            )
             doing = f"clustering {len(table.values):,} objects"
-            about = {"ids": table.ids, "columns": self.columns or table.columns}
+            about = {
+                "ids": table.ids,
+                "columns": self._to_keep(table.columns),
+                "joined": table.categories,
+            }
             return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
         return (
@@ -337,6 +369,11 @@ class Run:
                 *table.values.shape
             ),
         )
+
+    def _to_keep(self, used: tuple[str, ...]) -> Sequence[str]:
+        """Return the columns that a model asks for: those used, or their matrices."""
+        asked = self.columns or used
+        return used if set(used) <= set(asked) else asked
 
     def _open_blocks(self) -> tuple[Any, dict[str, Any], str]:
         """Return the same where rows are passed over in blocks."""
@@ -400,11 +437,28 @@ class Run:
         }
 
 
+def _join(
+    model: BaseConsensus, X: Any, ks: list, joined: Table
+) -> tuple[BaseConsensus, Any]:
+    """Return the model and label rows: base clusterings of X, and those of a table."""
+    import numpy as np
+    from sklearn.base import clone
+
+    generator = model._generator(len(X), ks, model._seeds()[0])
+    runs = generator.fit_checked(X).ensemble_
+    rows = np.column_stack([runs.labels, joined.values])
+    return clone(model).set_params(base="precomputed"), rows
+
+
 def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
-    """Read a file with ``reader``, showing how far it is."""
+    """Read a file with ``reader``, showing how far it is; say what it decided."""
     source = "standard input" if path == "-" else path
     with progress(f"reading {source}", quiet=quiet):
-        return reader(path, **choice)
+        table = reader(path, **choice)
+    if not quiet:
+        for note in getattr(table, "notes", ()):
+            click.echo(f"{source}: {note}", err=True)
+    return table
 
 
 def write_report(

@@ -25,6 +25,7 @@ from ensclust import consensus, generate, metrics
 from ensclust._generate import base_kmeans
 from ensclust._support.json_files import read_json, read_lines, write_json
 from ensclust._support.whole_files import write
+from ensclust.datasets import info
 from ensclust.paper import _protocol
 from ensclust.paper._layout import grid
 from ensclust.paper._protocol import Protocol, true_k
@@ -58,6 +59,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "auto": {"effort": "auto"},
 }
 FEW = (REFERENCE, "effort 0", "effort 1", "effort 2", "effort 5", "auto")
+KEY = ("dataset", "n", "run", "setting")
 PROTOCOL = ("ecoli", "yeast", "ls", "pd")  # our k-means with the paper's settings
 
 
@@ -81,13 +83,18 @@ def main() -> None:
 
 def take(found: dict[str, Any], store: Store, options) -> None:
     """Measure what is missing."""
-    done = {(row["dataset"], row["n"], row["run"]) for row in found["rows"]}
-    jobs: list[tuple] = [
+    done = {tuple(map(row.get, KEY)) for row in found["rows"]}
+    every: list[tuple] = [
         *product(REAL, [0], range(options.runs)),
         *product(MADE, MADE_N, range(options.made_runs)),
     ]
-    jobs = [job for job in jobs if job not in done and job[1] <= options.most]
-    do = partial(measure, store)
+    jobs = [
+        job
+        for job in every
+        if job[1] <= options.most
+        and any((*job, name) not in done for name in settings_of(*job[:2]))
+    ]
+    do = partial(measure, store, done)
     size = lambda job: max(job[1], 20_000)  # noqa: E731
     for _, rows in run(jobs, do, title="effort", cost=size, n_jobs=options.n_jobs):
         found["rows"] += rows
@@ -100,18 +107,36 @@ def take(found: dict[str, Any], store: Store, options) -> None:
         write_json(FILE, found, sort_keys=True)
 
 
-def measure(store: Store, job: tuple[str, int, int]) -> list[dict[str, Any]]:
-    """Return the scores of all settings on one dataset, by one seed."""
+def settings_of(dataset: str, n: int) -> list[str]:
+    """Return the settings that a dataset is clustered with.
+
+    Left out are those that change nothing, and most of them for many objects.
+    """
+    n = n or info(dataset).n_objects
+    return [
+        name
+        for name, setting in SETTINGS.items()
+        if name == REFERENCE
+        or (
+            (n > setting.get("sample", base_kmeans.SAMPLE) or len(setting) > 1)
+            and (n <= 100_000 or name in FEW)
+        )
+    ]
+
+
+def measure(
+    store: Store, done: set[tuple], job: tuple[str, int, int]
+) -> list[dict[str, Any]]:
+    """Return the scores of settings on one dataset, by one seed."""
     dataset, n, number = job
     X, y, k = objects(store, dataset, n, number)
     base_k = _protocol.base_k(len(X), k)
     rows = []
-    for name, setting in SETTINGS.items():
-        own = dict(setting)
-        sample = own.pop("sample", base_kmeans.SAMPLE)
-        is_same = len(X) <= sample and "tol" not in own and "max_iter" not in own
-        if name != REFERENCE and (is_same or (len(X) > 100_000 and name not in FEW)):
+    for name in settings_of(dataset, n):
+        if (*job, name) in done:
             continue
+        own = dict(SETTINGS[name])
+        sample = own.pop("sample", base_kmeans.SAMPLE)
         begin, used = time.perf_counter(), time.process_time()
         with mock.patch.object(base_kmeans, "SAMPLE", sample):
             runs = generate(X, 20, base_k=base_k, random_state=number, **own)

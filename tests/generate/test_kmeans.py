@@ -126,7 +126,7 @@ def test_a_cluster_without_rows_gets_the_row_farthest_from_its_centre():
     run = kmeans._Run(Rows.of(X), np.array([[0.1], [9.0], [500.0]]), bounds=True)
     rows = run.rows
     scale = kmeans.fixed_point(30.0, 5)
-    assert run.advance(rows.norms(), scale, 0.0)
+    assert run.advance(rows.norms(), 30.0, scale, 0.0)
     np.testing.assert_allclose(run.centres[:, 0], [0.1, 19.5, 9.0])
 
 

@@ -155,9 +155,9 @@ def fit(
         found = converge(
             rows, [ks[run] for run in group], [seeds[run] for run in group]
         )
+        enough = effort.tol * rows.spread()
         for run, at, taken in zip(group, *found, strict=True):
-            centres[run], n_iter[run] = at, taken
-            least[run] = effort.tol * rows.spread()
+            centres[run], n_iter[run], least[run] = at, taken, enough
     if sample.shape[0] < objects.n_objects:
         n_passes = effort.n_passes(objects.n_objects)
         centres, passes = _pass_over(

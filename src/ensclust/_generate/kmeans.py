@@ -151,15 +151,11 @@ def converge(
     Time ``n k d`` per iteration and run without bounds, some 10 to 50 % of that with
     them; starts take ``n k d log(k)`` per run.
     """
-    with parallel.one_blas_thread():
-        return _converge(rows, ks, seeds, init, max_iter, tol, n_jobs, bounds)
-
-
-def _converge(rows, ks, seeds, init, max_iter, tol, n_jobs, bounds):
     norms = rows.norms()
     first = _starts(rows, norms, ks, seeds, init, n_jobs)
     bounds = bounds and 8 * len(norms) * len(ks) <= MAX_BOUNDS
-    scale = fixed_point(np.sqrt(norms.max()), len(norms))
+    longest = float(np.sqrt(norms.max()))
+    scale = fixed_point(longest, len(norms))
     least = tol * rows.spread()
     runs = [_Run(rows, rows.take(chosen), bounds=bounds) for chosen in first]
     moving = sorted(runs, key=lambda run: -len(run.centres))  # the longest first
@@ -167,7 +163,7 @@ def _converge(rows, ks, seeds, init, max_iter, tol, n_jobs, bounds):
         if not moving:
             break
         tell(len(runs) - len(moving), len(runs), f"k-means of {len(norms):,} objects")
-        tasks = [(run, norms, scale, least) for run in moving]
+        tasks = [(run, norms, longest, scale, least) for run in moving]
         still = parallel.run(_Run.advance, tasks, n_jobs=n_jobs)
         moving = [run for run, moves in zip(moving, still, strict=True) if moves]
     return [run.centres for run in runs], [run.n_iter for run in runs]
@@ -190,66 +186,28 @@ class _Run:
         self.labels = np.full(n, -1, np.int32)
         self.slack = np.full(n, -np.inf, rows.dtype) if bounds else None
         self.moves = np.zeros(k)
-        self.apart = (0.0, 0.0)  # of any two centres: as measured, and at least now
+        self.apart = np.zeros(2)
         self.sums = np.zeros((k, rows.shape[1]), np.int64)
         self.counts = np.zeros(k, np.int64)
 
-    def advance(self, norms: np.ndarray, scale: float, least: float) -> bool:
+    def advance(
+        self, norms: np.ndarray, longest: float, scale: float, least: float
+    ) -> bool:
         """Do one iteration; return whether another one is worth it."""
-        rows, centres, slack = self.rows, self.centres, self.slack
+        slack, unit = self.slack, np.finfo(norms.dtype).eps / 2
         if slack is None:
-            slack = np.full(len(norms), -np.inf, rows.dtype)
-        half = half_norms(centres)
-        W, packed, _ = rows.packed([centres], [half])
-        n_moved = _kernels.kmeans.step(
-            *rows.arrays,
-            *(norms, W, packed, *self._bounds(float(half.max()), norms), scale),
+            slack = np.full(len(norms), -np.inf, norms.dtype)
+        n_moved = _kernels.kmeans.iterate(
+            *self.rows.arrays,
+            *(norms, longest, unit, scale, self.centres, self.moves, self.apart),
             *(self.labels, slack, self.sums, self.counts),
         )
         self.n_iter += 1
-        new = means(self.sums, self.counts, scale, centres)
-        repaired = self._repair(new)
-        shift = np.square(np.subtract(new, centres, dtype=np.float64)).sum(axis=1)
-        self.moves, self.centres = np.sqrt(shift), new
-        return bool(repaired or (n_moved > 0 and shift.sum() > least))
+        if self._repair():
+            return True
+        return bool(n_moved > 0 and np.square(self.moves).sum() > least)
 
-    def _bounds(self, half: float, norms: np.ndarray) -> tuple:
-        """Return what the centres' moves and rounding do to the slack of rows.
-
-        First by how much the rows of each centre may have come nearer to another one.
-        Then the slack that certainly keeps a row with its centre, and the error of
-        squared distances: a score is a sum of D products, each step rounded, so it is
-        off by at most D units of |x| |c| + |c|^2 / 2. Computed scores are in the order
-        of distances if the squares of these differ by more than four times that; and
-        they do if distances differ by that over their sum, which is at least that of
-        two centres. ``half`` is the largest of half the squared norms of centres.
-        """
-        dtype, unit = self.rows.dtype, np.finfo(self.rows.dtype).eps / 2
-        D, size = self.rows.shape[1] + 5, np.sqrt(2 * half)
-        most = self.moves.argmax()
-        others = np.full(len(self.moves), self.moves[most])
-        others[most] = np.delete(self.moves, most).max(initial=0.0)
-        loss = (self.moves + others) * (1 + 8 * unit) + 8 * unit * size
-        worst = D * unit * (half + size * float(np.sqrt(norms.max())))
-        apart = self._separation()
-        enough = 4 * worst / apart if apart > 0 else np.inf
-        error = np.array([3 * D * unit * half, 3 * D * unit * size, 8 * unit], dtype)
-        return loss.astype(dtype), dtype.type(enough), error
-
-    def _separation(self) -> float:
-        """Return a lower bound of the distance of any two centres, infinite for one.
-
-        They are no nearer than they were, less their moves; they are measured again
-        when little is left of that.
-        """
-        measured, left = self.apart
-        left -= 2 * float(self.moves.max())
-        if not left > measured / 2:
-            measured = left = _separation(self.centres)
-        self.apart = measured, left
-        return left
-
-    def _repair(self, new: np.ndarray) -> bool:
+    def _repair(self) -> bool:
         """Let centres without rows be the rows that are farthest from their own."""
         lost = np.flatnonzero(self.counts == 0)
         if not len(lost):
@@ -257,21 +215,13 @@ class _Run:
         far = np.empty(len(self.labels))
         for a, b in self.rows.chunks():
             own = self.rows.take(np.arange(a, b)).astype(np.float64)
-            far[a:b] = ((own - new[self.labels[a:b]]) ** 2).sum(axis=1)
+            far[a:b] = ((own - self.centres[self.labels[a:b]]) ** 2).sum(axis=1)
         order = np.argsort(-far, kind="stable")[: len(lost)]
         order = order[far[order] > 0]  # there may be too few distinct rows
-        new[lost[: len(order)]] = self.rows.take(order)
+        moved = lost[: len(order)]
+        self.centres[moved] = self.rows.take(order)
+        self.moves[moved] = np.inf
         return len(order) > 0
-
-
-def _separation(centres: np.ndarray) -> float:
-    """Return the least distance of two centres, infinite for one."""
-    C = centres.astype(np.float64)
-    squares = (C**2).sum(axis=1)
-    apart = squares[:, None] + squares - 2 * C @ C.T
-    np.fill_diagonal(apart, np.inf)
-    # What cancels may be rounding alone.
-    return float(np.sqrt(max(apart.min() - 1e-14 * squares.max(), 0.0)))
 
 
 def _starts(

@@ -258,6 +258,112 @@ def add_nearest(
 
 
 @jit
+def iterate(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    norms,  # IN (n,), squared norms of the rows
+    longest,  # float64, the largest norm
+    unit,  # float64, by what a number may be off when it is rounded, times itself
+    scale,  # IN float64, as in add_row
+    centres,  # INOUT (k, d), of one run
+    moves,  # INOUT (k,) float64, how far each has moved last
+    apart,  # INOUT (2,) float64, least distance of two: when measured, and at least now
+    labels,  # INOUT (n,) int32, -1 at first
+    slack,  # INOUT (n,): how much farther the second nearest centre is, at least
+    sums,  # INOUT (k, d) int64, of the rows of each centre
+    counts,  # INOUT (k,) int64
+):
+    """Do one iteration of Lloyd's algorithm; return how many rows have moved.
+
+    A row of slack s stays with its centre while that and any other have moved by less
+    than s together. Rounding has its share: a score is a sum of D products, each step
+    rounded, so it is off by at most D units of |x| |c| + |c|^2 / 2. Computed scores are
+    in the order of distances if the squares of these differ by more than four times
+    that; and they do if distances differ by that over their sum, which is at least the
+    distance of two centres.
+    """
+    k, d = centres.shape
+    dtype = norms.dtype
+    W, half = pack(centres, X.shape[0] > 0)
+    largest = np.float64(half[:k].max())
+    size = np.sqrt(2 * largest)
+    steps = (d + 5) * unit
+    error = np.array([3 * steps * largest, 3 * steps * size, 8 * unit]).astype(dtype)
+    apart[1] -= 2 * moves.max()
+    if not apart[1] > apart[0] / 2:  # little is left of what was measured
+        apart[:] = separation(centres)
+    least = np.inf
+    if apart[1] > 0:
+        least = 4 * steps * (largest + size * longest) / apart[1]
+    loss = losses(moves, unit, size).astype(dtype)
+    n_moved = step(
+        *(X, data, indices, indptr, norms, W, half, loss, least, error, scale),
+        *(labels, slack, sums, counts),
+    )
+    for c in range(k):
+        moved = 0.0
+        if counts[c] > 0:
+            whole = scale * counts[c]
+            for f in range(d):
+                old = np.float64(centres[c, f])
+                centres[c, f] = sums[c, f] / whole
+                moved += (np.float64(centres[c, f]) - old) ** 2
+        moves[c] = np.sqrt(moved)
+    return n_moved
+
+
+@jit
+def pack(centres, is_dense):
+    """Return the centres of one run as W and half."""
+    k, d = centres.shape
+    n_rows, n_columns = (k + 3) // 4 * 4, (d + 3) // 4 * 4
+    half = np.full(n_rows, np.inf, centres.dtype)
+    W = np.zeros((n_rows, n_columns) if is_dense else (d, n_rows), centres.dtype)
+    for c in range(k):
+        total = 0.0
+        for f in range(d):
+            x = np.float64(centres[c, f])
+            total += x * x
+            if is_dense:
+                W[c, f] = centres[c, f]
+            else:
+                W[f, c] = centres[c, f]
+        half[c] = total / 2
+    return W, half
+
+
+@jit
+def losses(moves, unit, size):
+    """Return by how much the slack of each centre's rows may have shrunk."""
+    first = second = 0.0
+    for move in moves:
+        if move > first:
+            first, second = move, first
+        elif move > second:
+            second = move
+    loss = np.empty(moves.shape[0])
+    for c in range(moves.shape[0]):
+        other = second if moves[c] == first else first
+        loss[c] = (moves[c] + other) * (1 + 8 * unit) + 8 * unit * size
+    return loss
+
+
+@jit
+def separation(centres):
+    """Return the least distance of two centres, infinite for one."""
+    least = np.inf
+    for a in range(1, centres.shape[0]):
+        for b in range(a):
+            total = 0.0
+            for f in range(centres.shape[1]):
+                total += (np.float64(centres[a, f]) - np.float64(centres[b, f])) ** 2
+            least = min(least, total)
+    return np.sqrt(least)
+
+
+@jit
 def step(
     X,  # IN (n, d)
     data,  # IN
@@ -270,10 +376,10 @@ def step(
     least,  # slack above which a row certainly keeps its centre
     error,  # IN (3,), of a squared distance: a constant, times the norm, its square
     scale,  # IN float64, as in add_row
-    labels,  # INOUT (n,) int32, -1 at first
-    slack,  # INOUT (n,): how much farther the second nearest centre is, at least
-    sums,  # INOUT (k, d) int64, of the rows of each centre
-    counts,  # INOUT (k,) int64
+    labels,  # INOUT, as in iterate
+    slack,  # INOUT
+    sums,  # INOUT
+    counts,  # INOUT
 ):
     """Assign rows to the nearest centre of one run; return how many have moved.
 
@@ -389,19 +495,28 @@ def closer(
                 for r in range(LANES):
                     left = min(norm[r] - own[r] - own[r], before[r])
                     own[r] = max(left, norm[r] * 0)
-                # Sixteen sums at a time, in the order in which they are on any machine.
-                for r in range(16):
-                    parts[r] = own[r]
-                for begin in range(16, LANES, 16):
-                    for r in range(16):
-                        parts[r] += own[begin + r]
-                total = 0.0
-                for r in range(16):
-                    total += np.float64(parts[r])
-                totals[c + j, t] = total
+                totals[c + j, t] = sum_up(own, parts)
                 if chosen:
                     for r in range(LANES):
                         before[r] = own[r]
+
+
+@jit
+def sum_up(
+    x,  # IN (LANES,)
+    parts,  # WORK (16,)
+):
+    """Return a sum in an order that does not depend on the width of vectors."""
+    for r in range(16):
+        parts[r] = (
+            ((x[r] + x[r + 16]) + (x[r + 32] + x[r + 48]))
+            + ((x[r + 64] + x[r + 80]) + (x[r + 96] + x[r + 112]))
+        )  # fmt: skip
+    for r in range(8):
+        parts[r] += parts[r + 8]
+    for r in range(4):
+        parts[r] += parts[r + 4]
+    return np.float64((parts[0] + parts[2]) + (parts[1] + parts[3]))
 
 
 @fused_jit

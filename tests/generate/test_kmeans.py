@@ -260,7 +260,7 @@ def test_groups_that_float32_cannot_tell_apart_are_clustered_in_float64():
     X, y = groups()
     X[y % 2 == 1] += 1e7  # far from the others, near to each other
     low, high = extent(X)
-    assert Frame.of(X, low, high).dtype == np.float64
+    assert Frame.of(X, low, high).dtype == "float64"
     ours, theirs = agreement(X, y, 6)
     assert ours > theirs - 0.01 > 0.9
 

@@ -1,5 +1,10 @@
 """K-means for ensembles against the literal algorithm, in plain NumPy."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -330,3 +335,33 @@ def test_labels_do_not_depend_on_the_rows_around_them():
     assert np.array_equal(generator.transform(X[order]), labels[order])
     for i in (0, 129, 4999):
         assert np.array_equal(generator.transform(X[i : i + 1]), labels[i : i + 1])
+
+
+PROGRAM = """
+import hashlib
+import numpy as np
+from ensclust import generate
+
+X = np.random.default_rng(0).standard_t(3, size=(2000, 11))
+for features in (X, X.astype(np.float32), X + 1e9):
+    labels = generate(features, 6, base_k=(2, 40), random_state=0).labels
+    print(hashlib.sha256(np.ascontiguousarray(labels).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names a processor of Intel")
+def test_labels_do_not_depend_on_the_width_of_vectors(tmp_path):
+    def labels(**variables):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    narrow = labels(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="")
+    assert len(narrow) == 3
+    assert narrow == labels()

@@ -280,7 +280,8 @@ def _draw(n: int, fraction: float, resolution: float, seed: int) -> np.ndarray:
 def _ensemble(
     adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
 ) -> Ensemble:
-    columns = [_numbered(adata.obs[key]) for key in keys]
+    # By position, as the runs are: cells may share a name.
+    columns = [_numbered(adata.obs[key].reset_index(drop=True)) for key in keys]
     columns += map(_numbered, runs.values())
     what = f"keys={list(keys)} of adata.obs are not all clusterings"
     with explaining(what, TypeError, ValueError):

@@ -63,6 +63,6 @@ plt.show()
 
 labels = generate(X, 8, base_k=15, random_state=0).labels
 model = ECPCSHC(10, base="precomputed").fit(labels[:1500])
-row = labels[1500].copy()
-row[:3] = -1
-print("from a row of labels:", model.predict([row])[0])
+row = labels[1500:1501].copy()
+row[0, :3] = -1
+print("from a row of labels:", model.predict(row)[0])

@@ -441,12 +441,12 @@ def _join(
     model: BaseConsensus, X: Any, ks: list, joined: Table
 ) -> tuple[BaseConsensus, Any]:
     """Return the model and label rows: base clusterings of X, and those of a table."""
-    import numpy as np
     from sklearn.base import clone
 
     generator = model._generator(len(X), ks, model._seeds()[0])
     runs = generator.fit_checked(X).ensemble_
-    rows = np.column_stack([runs.labels, joined.values])
+    every = [*runs.labels.T, *joined.values.T]
+    rows = ensclust.Ensemble.from_clusterings(every, noise=model.noise)
     return clone(model).set_params(base="precomputed"), rows
 
 

@@ -1,15 +1,23 @@
-"""Standardized features: exact sums, whatever the blocks."""
+"""Scaled features: exact sums, whatever the blocks; what generate makes of them."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.preprocessing import StandardScaler
+from scipy import sparse
+from sklearn.cluster import Birch
+from sklearn.preprocessing import RobustScaler, StandardScaler
 
-from ensclust import Blocks
-from ensclust._generate.scaling import exact_sum, standardized
+from ensclust import ECPCSMC, Blocks, Ensemble, EnsembleGenerator, generate
+from ensclust._generate.scaling import exact_sum, robust_scaling, standard_scaling
 
 X = np.random.default_rng(0).normal(size=(500, 4)) * [1, 1e6, 1e-6, 3] + [0, 7, 1e-4, 1]
+
+
+def standardized(X):
+    """Return features or Blocks of them, scaled."""
+    scaling = standard_scaling(X)
+    return X.map(scaling.of_columns) if isinstance(X, Blocks) else scaling.of(X)
 
 
 def rows_of(blocks):
@@ -66,3 +74,46 @@ def test_what_is_no_number_is_named_by_block(value):
 def test_blocks_of_other_widths_are_refused():
     with pytest.raises(ValueError, match="block 2 has 3 columns, block 1 has 4"):
         standardized(Blocks([X, X[:, :3]]))
+
+
+def test_robust_scaling_is_that_of_the_robust_scaler():
+    expected = RobustScaler().fit_transform(X)
+    np.testing.assert_allclose(robust_scaling(X).of(X), expected, rtol=1e-9, atol=1e-9)
+    mostly_one = np.array([[1.0]] * 9 + [[5.0]])
+    assert np.abs(robust_scaling(mostly_one).of(mostly_one)).max() < 4
+
+
+@pytest.mark.parametrize(
+    ("scale", "scaler"), [("standard", StandardScaler), ("robust", RobustScaler)]
+)
+@pytest.mark.parametrize("base", ["kmeans", ["kmeans", Birch(threshold=0.2)]])
+def test_generate_scales_first_and_new_objects_alike(scale, scaler, base):
+    options = {"base": base, "base_k": (2, 9), "random_state": 0}
+    expected = generate(scaler().fit_transform(X), 6, **options)
+    generator = EnsembleGenerator(6, scale=scale, **options).fit(X)
+    assert generator.ensemble_ == expected
+    assert np.array_equal(generator.transform(X), expected.labels)
+    blocks = generate(Blocks(X, rows=77), 6, scale=scale, **options)
+    assert np.array_equal(Ensemble(rows_of(blocks)).labels, expected.labels)
+
+
+def test_sparse_features_are_scaled_and_stay_sparse():
+    rare = sparse.random(400, 20, 0.3, random_state=0, format="csr")
+    rare = rare @ sparse.diags_array(np.logspace(0, 5, 20))
+    scaled = StandardScaler(with_mean=False).fit_transform(sparse.csr_matrix(rare))
+    options = {"base_k": 5, "random_state": 0}
+    found = generate(sparse.csr_matrix(rare), 5, scale="standard", **options)
+    assert found == generate(scaled, 5, **options)
+
+
+def test_columns_that_decide_alone_are_told_once():
+    with pytest.warns(UserWarning, match=r"times the median one.*scale=\"standard\""):
+        ECPCSMC(3, 3, random_state=0).fit(X)
+    ECPCSMC(3, 3, scale="standard", random_state=0).fit(X)
+    generate(StandardScaler().fit_transform(X) * [1, 2, 3, 20], 3, random_state=0)
+
+
+@pytest.mark.parametrize("scale", ["max", 1, True])
+def test_an_unknown_scale_is_refused(scale):
+    with pytest.raises(ValueError, match=r"scale=.*'standard', 'robust', None"):
+        generate(X, 3, scale=scale)

@@ -24,6 +24,7 @@ def generate(
     max_samples: float = 1.0,
     max_features: float = 1.0,
     projection: int | None = None,
+    scale: str | None = None,
     noise: str = "missing",
     init: str = "k-means++",
     max_iter: int = 100,
@@ -58,6 +59,11 @@ def generate(
         Share or number of the features that each clusterer sees, drawn anew.
     projection : int or None, default=None
         Number of random Gaussian directions that these are projected on, drawn anew.
+    scale : None, "standard" or "robust", default=None
+        Scaling of the features before anything else: to mean 0 and standard deviation
+        1, or to median 0 and distance 1 between the quartiles (of 20,000 objects if
+        there are more). Sparse features are not centred. Without it, a warning says
+        when few columns decide alone. Scales of training are used for new objects.
     noise : "missing" or "own-cluster", default="missing"
         Whether what a clusterer calls noise (a negative label) is missing in that
         clustering or one more cluster of it.
@@ -140,6 +146,7 @@ def generate(
         max_samples=max_samples,
         max_features=max_features,
         projection=projection,
+        scale=scale,
         noise=noise,
         init=init,
         max_iter=max_iter,

@@ -16,18 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._generate import base_kmeans
 from ensclust._generate.base_kmeans import Effort
-from ensclust._generate.clusterers import BaseRun, Diversity, fit_all, varies
+from ensclust._generate.clusterers import BaseRun, Diversity, View, fit_all, varies
 from ensclust._generate.objects import InBlocks, InMemory, Survey, survey, table
+from ensclust._generate.scaling import Scaling, robust_scaling, standard_scaling
 from ensclust._stream.blocks import as_blocks
 from ensclust._support import memory, parallel
-from ensclust._support.features import Frame, validate_features
+from ensclust._support.features import Frame, uneven, validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.validation import (
+    check_choice,
     check_integer,
     check_noise,
     check_random_state,
     check_share,
     unexpected,
+    warn,
 )
 
 
@@ -47,8 +50,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         The features that each of them sees.
     n_iter_ : int
         The most iterations that one of them took.
+    scaling_ : Scaling or None
+        What ``scale`` asks for: the centre and the scale of each feature.
     frame_ : Frame or None
-        What features are shifted and scaled by for k-means.
+        What features are shifted by for k-means, so that no digits are lost.
     n_features_in_ : int
         Number of features of the training objects.
 
@@ -80,6 +85,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         max_samples=1.0,
         max_features=1.0,
         projection=None,
+        scale=None,
         noise="missing",
         init="k-means++",
         max_iter=100,
@@ -94,6 +100,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         self.max_samples = max_samples
         self.max_features = max_features
         self.projection = projection
+        self.scale = scale
         self.noise = noise
         self.init = init
         self.max_iter = max_iter
@@ -116,8 +123,10 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         m, n = check_integer(self.n_clusterings, "n_clusterings"), X.shape[0]
         what = f"an ensemble of {m:,} clusterings of {n:,} objects"
         memory.require(m * n, what, "Lower n_clusterings.")
-        plan, objects = self._plan(X.shape), InMemory(X)
-        labels = self._fit(plan, objects, X, objects.take(plan.sample_rows()))
+        plan = self._plan(X.shape)
+        self.scaling_ = self._scaling(X, InMemory(X).take(plan.sample_rows()))
+        objects = InMemory(X, self.scaling_)
+        labels = self._fit(plan, objects, objects.take(plan.sample_rows()))
         if self.frame_ is not None:
             own = [self.models_[run] for run in plan.own]
             found = base_kmeans.label_all(own, objects, self.frame_, self.n_jobs)
@@ -141,10 +150,16 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         objects: Any = InBlocks(blocks, known)
         n_rows = plan.diversity.n_rows
         sample = validate_features(self, objects.take(plan.sample_rows(n_rows=n_rows)))
+        scaling = self.scaling_ = self._scaling(blocks, sample)
         if n_rows is not None:  # the sample is all that is learned from
-            objects = InMemory(sample)
+            objects = InMemory(sample, scaling)
+        elif scaling is not None:
+            ends = scaling.of(np.array([known.low, known.high]))
+            scaled = blocks.map(scaling.of_columns)
+            objects = InBlocks(scaled, known._replace(low=ends[0], high=ends[1]))
+        sample = sample if scaling is None else scaling.of(sample)
         diversity = replace(plan.diversity, n_rows=None)
-        self._fit(replace(plan, diversity=diversity), objects, sample, sample)
+        self._fit(replace(plan, diversity=diversity), objects, sample)
         fitted = self._fitted()
         fitted.label(sample[:1])  # a clusterer without predict is refused here
         labels = blocks.map(fitted.label_block)
@@ -170,17 +185,32 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         runs = [BaseRun(*run) for run in zip(base, ks, seeds, strict=True)]
         return Plan(runs, diversity, effort, int(rng.randint(2**31 - 1)), shape)
 
-    def _fit(self, plan: Plan, objects, X, sample) -> dict[int, np.ndarray]:
-        """Fit all clusterers: k-means to the objects, others to X; their labels."""
+    def _scaling(self, X: Any, sample: Any) -> Scaling | None:
+        """Return how features are scaled, given all of them and a sample."""
+        if self.scale is None:
+            if found := uneven(sample):
+                said, cure = found
+                cure = cure or 'scale="standard" makes all count alike.'
+                warn(f"{said} {cure}")
+            return None
+        kinds = ("standard", "robust")
+        robust = check_choice(self.scale, "scale", kinds, or_none=True) == "robust"
+        return robust_scaling(sample) if robust else standard_scaling(X)
+
+    def _fit(self, plan: Plan, objects, sample) -> dict[int, np.ndarray]:
+        """Fit all clusterers, k-means from a sample on; return labels of the others."""
         others = [plan.runs[m] for m in plan.others]
+        X = None
+        if others:  # of a stream, these see the sample only
+            everyone = np.arange(objects.n_objects)
+            X = objects.take(everyone) if isinstance(objects, InMemory) else sample
         made = fit_all(others, plan.diversity, X, self.n_jobs)
         fitted = {m: one[:2] for m, one in zip(plan.others, made, strict=True)}
         frame: Frame | None = None
         if plan.own:
             frame = Frame.of(sample, objects.low, objects.high)
-            own = plan.fit_kmeans(objects, sample, frame, self.n_jobs)
-            both = zip(own.models, own.views, strict=True)
-            fitted |= zip(plan.own, both, strict=True)
+            models, views = plan.fit_kmeans(objects, sample, frame, self.n_jobs)
+            fitted |= zip(plan.own, zip(models, views, strict=True), strict=True)
         self.models_ = [fitted[m][0] for m in range(len(plan.runs))]
         self.views_ = [fitted[m][1] for m in range(len(plan.runs))]
         self.frame_ = frame
@@ -189,7 +219,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         return {m: one[2] for m, one in zip(plan.others, made, strict=True)}
 
     def _fitted(self) -> Fitted:
-        return Fitted(self.models_, self.views_, self.frame_)
+        return Fitted(self.models_, self.views_, self.frame_, self.scaling_)
 
     def fit_transform(self, X, y=None):
         """Fit and return the labels of the training objects, (n_samples, M).
@@ -301,8 +331,8 @@ class Plan:
 
     def fit_kmeans(
         self, objects: InMemory | InBlocks, sample: Any, frame: Frame, n_jobs
-    ) -> Fitted:
-        """Fit the runs of k-means, each to its own objects if they have such."""
+    ) -> tuple[list, list[View]]:
+        """Return the models and views of k-means, each of its own objects if asked."""
         runs = [self.runs[m] for m in self.own]
         draws = [self.diversity.draw(self.shape, run.seed) for run in runs]
         views = [view for _, view in draws]
@@ -310,7 +340,7 @@ class Plan:
         fit = partial(base_kmeans.fit, frame=frame, effort=self.effort)
         if self.diversity.n_rows is None:
             models = fit(objects, sample, ks, seeds, views, n_jobs=n_jobs)
-            return Fitted(models, views, frame)
+            return models, views
 
         def fit_apart(m: int) -> Any:
             part = InMemory(objects.take(draws[m][0]))
@@ -320,7 +350,7 @@ class Plan:
                 return fit(part, part.take(at), *own, n_jobs=1)[0]
 
         tasks = [(m,) for m in range(len(runs))]
-        return Fitted(parallel.run(fit_apart, tasks, n_jobs=n_jobs), views, frame)
+        return parallel.run(fit_apart, tasks, n_jobs=n_jobs), views
 
 
 class Fitted(NamedTuple):
@@ -332,11 +362,14 @@ class Fitted(NamedTuple):
         The clusterers, and the features that each of them sees.
     frame : Frame or None
         What features are placed in for k-means; None without any.
+    scaling : Scaling or None
+        What features are scaled by first.
     """
 
     models: list
     views: list
     frame: Frame | None
+    scaling: Scaling | None
 
     @property
     def nbytes(self) -> int:
@@ -360,6 +393,7 @@ class Fitted(NamedTuple):
                 )
                 raise TypeError(msg)
         labels: dict[int, np.ndarray] = {}
+        X = X if self.scaling is None else self.scaling.of(X)
         if self.frame is not None:
             own = self.kmeans
             found = base_kmeans.label([*own.values()], self.frame.place(X), n_jobs)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.counting import check_widths
@@ -23,16 +24,22 @@ _CELLS = 2**22  # of an array in memory that are worked on at a time
 
 
 class InMemory:
-    """Rows of an array or CSR matrix."""
+    """Rows of an array or CSR matrix, scaled when they are looked at.
 
-    def __init__(self, X: Any):
+    ``scaling`` has a method ``of`` that scales rows; None leaves them.
+    """
+
+    def __init__(self, X: Any, scaling: Any = None):
         self.X = X
         self.n_objects = X.shape[0]
-        self.low, self.high = extent(X)
+        self._scaled = (lambda rows: rows) if scaling is None else scaling.of
+        ends = np.array(extent(X))
+        ends = self._scaled(sparse.csr_array(ends) if sparse.issparse(X) else ends)
+        self.low, self.high = ends.toarray() if sparse.issparse(X) else ends
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return some rows, by number, in order; all of them are no copy."""
-        return self.X if len(rows) == self.n_objects else self.X[rows]
+        """Return some rows, by number, in order; all of them, not scaled, are X."""
+        return self._scaled(self.X if len(rows) == self.n_objects else self.X[rows])
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all pieces, combined."""
@@ -43,7 +50,7 @@ class InMemory:
         spans = parallel.strips(self.n_objects, max(1, _CELLS // self.X.shape[1]))
         for done, (a, b) in enumerate(spans):
             progress.tell(done, len(spans), phase)
-            yield a, self.X[a:b]
+            yield a, self._scaled(self.X[a:b])
 
 
 class Survey(NamedTuple):

@@ -1,6 +1,7 @@
-"""Features with mean 0 and standard deviation 1, in memory or in blocks.
+"""Features of one size: standard or robust scaling, in memory or in blocks.
 
-Sums are exact, so neither the size of blocks nor their order changes a bit.
+Sums of standard scaling are exact, so neither the size of blocks nor their order
+changes a bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ensclust._generate.objects import check_numbers
 from ensclust._stream.counting import check_widths
@@ -31,22 +34,60 @@ class _Sums(NamedTuple):
         return np.array([float(total / n) for total in self.sums])
 
 
-def standardized(X: Any) -> Any:
-    """Return features, an array or Blocks, with mean 0 and deviation 1 in each column.
+class Scaling(NamedTuple):
+    """How features are scaled: ``(X - centre) / scale``, sparse ones not centred."""
 
-    A constant column becomes 0. Two passes over blocks, whose rows are scaled anew in
-    each pass over what is returned.
+    centre: np.ndarray
+    scale: np.ndarray
+
+    def of(self, X: Any) -> Any:
+        """Return features scaled, as float32 where they are, else as float64."""
+        if sparse.issparse(X):
+            return (X @ sparse.diags_array(1 / self.scale)).tocsr().astype(X.dtype)
+        return ((X - self.centre) / self.scale).astype(_float(X), copy=False)
+
+    def of_columns(self, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the columns of a block, scaled."""
+        own = zip(columns, self.centre, self.scale, strict=True)
+        return [
+            (_minus(column, centre) / scale).astype(_float(column), copy=False)
+            for column, centre, scale in own
+        ]
+
+
+def standard_scaling(X: Any) -> Scaling:
+    """Return what gives each column of an array or Blocks mean 0 and deviation 1.
+
+    A constant column becomes 0. Two passes over blocks.
     """
+    if sparse.issparse(X):
+        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
+    else:
 
-    def add_up(work: Callable) -> _Sums:
-        return fold(X, work, _join) if is_stream(X) else work(list(X.T), 0)
+        def add_up(work: Callable) -> _Sums:
+            return fold(X, work, _join) if is_stream(X) else work(list(X.T), 0)
 
-    mean = add_up(_sums).means()
-    variance = add_up(partial(_squares, mean=mean)).means()
-    scaled = partial(
-        _scaled, mean=mean, scale=np.sqrt(np.where(variance > 0, variance, 1.0))
-    )
-    return X.map(scaled) if is_stream(X) else np.column_stack(scaled(list(X.T)))
+        mean = add_up(_sums).means()
+        variance = add_up(partial(_squares, mean=mean)).means()
+    return Scaling(mean, np.sqrt(np.where(variance > 0, variance, 1.0)))
+
+
+def robust_scaling(sample: Any) -> Scaling:
+    """Return what gives each column median 0 and distance 1 between its quartiles.
+
+    Where the quartiles are equal, the standard deviation is taken instead.
+    """
+    n_columns = sample.shape[1]
+    centre, scale = np.zeros(n_columns), np.ones(n_columns)
+    step = max(1, 2**22 // sample.shape[0])
+    for a in range(0, n_columns, step):
+        part = sample[:, a : a + step]
+        part = (part.toarray() if sparse.issparse(part) else part).astype(np.float64)
+        low, middle, high = np.quantile(part, [0.25, 0.5, 0.75], axis=0)
+        spread = np.where(high > low, high - low, part.std(axis=0))
+        centre[a : a + step] = middle
+        scale[a : a + step] = np.where(spread > 0, spread, 1.0)
+    return Scaling(centre, scale)
 
 
 def exact_sum(values: np.ndarray) -> Fraction:
@@ -87,11 +128,5 @@ def _join(one: _Sums, other: _Sums) -> _Sums:
     return _Sums({**one.lengths, **other.lengths}, [a + b for a, b in both])
 
 
-def _scaled(columns, *, mean: np.ndarray, scale: np.ndarray) -> list[np.ndarray]:
-    """Return the columns of a block, scaled; as float32 where they are."""
-    return [
-        (_minus(column, m) / s).astype(
-            np.float32 if column.dtype == np.float32 else np.float64, copy=False
-        )
-        for column, m, s in zip(columns, mean, scale, strict=True)
-    ]
+def _float(values: np.ndarray) -> type:
+    return np.float32 if values.dtype == np.float32 else np.float64

@@ -71,6 +71,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     n_clusterings: int = parameter(positive(), default=20, kw_only=False)
     base_k: Any = parameter(positive(), "array-like", None, default=None)
     base: Any = parameter(str, list, tuple, BaseEstimator, default="kmeans")
+    scale: str | None = parameter(
+        StrOptions({"standard", "robust"}), None, default=None
+    )
     effort: Any = parameter(
         StrOptions({"auto", "full"}),
         Interval(Integral, 0, None, closed="left"),
@@ -188,6 +191,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
                 else self.base_k
             ),
             base=self.base,
+            scale=self.scale,
             effort=self.effort,
             noise=self.noise,
             random_state=seed,

@@ -22,6 +22,9 @@ SHARED_WORDING = {
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
+    "scale": """scale : None, "standard" or "robust", default=None
+        Scaling of features before they are clustered, see :func:`ensclust.generate`;
+        ignored with precomputed labels.""",
     "effort": """effort : "auto", "full" or int, default="auto"
         How far k-means is taken above 20,000 objects: passes over all of them at most,
         see :func:`ensclust.generate`; ignored without base="kmeans".""",

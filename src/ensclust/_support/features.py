@@ -18,6 +18,7 @@ _LARGEST = 2.0**60  # whose square float32 still holds
 _CENTRES, _TRIED = 64, 512  # rows by which it is tried whether float32 will do
 _LOSS = 0.01  # share by which a centre may be farther than the nearest
 _NOTHING = 1e-4  # share of a usual squared distance that does not count
+_UNEVEN = 30.0  # ratio of standard deviations from which small columns are drowned
 _LOST = 0.002  # share of rows that may get such a centre
 
 
@@ -102,6 +103,31 @@ def extent(X: Any) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(X):
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     return X.min(axis=0), X.max(axis=0)
+
+
+def uneven(sample: Any) -> tuple[str, str] | None:
+    """Say that few columns, or few objects, decide all distances, and what helps.
+
+    Returns two sentences, None if all is well. A column counts as large if its standard
+    deviation is; where its quartiles are not, few objects make it so.
+    """
+    if sparse.issparse(sample) or sample.shape[1] < 2:
+        return None
+    ratio = _ratio(sample.std(axis=0, dtype=np.float64))
+    if ratio < _UNEVEN:
+        return None
+    said = f"The largest standard deviation of a column is {ratio:,.0f} times the "
+    low, high = np.quantile(sample, [0.25, 0.75], axis=0)
+    if _ratio(high - low) < _UNEVEN:
+        cure = "Remove or clip them, unless they are to be clusters of their own."
+        return f"{said}median one because of a few objects that are far out.", cure
+    return f"{said}median one: few columns decide alone.", ""
+
+
+def _ratio(spread: np.ndarray) -> float:
+    """Return the largest of the numbers above 0, divided by their median."""
+    spread = np.sort(spread[spread > 0])
+    return float(spread[-1] / spread[(len(spread) - 1) // 2]) if len(spread) else 1.0
 
 
 def _middle(sample: Any) -> tuple[np.ndarray, float]:

@@ -399,10 +399,12 @@ def check_share(value: Any, name: str, n: int, what: str) -> int | None:
     )
 
 
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+def check_choice(
+    value: Any, name: str, choices: tuple[str, ...], *, or_none: bool = False
+) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if not isinstance(value, str) or value not in choices:
-        allowed = ", ".join(map(repr, choices))
+        allowed = ", ".join([*map(repr, choices), *["None"] * or_none])
         msg = f"{name}={value!r} is not known. Use one of {allowed}."
         raise ValueError(msg)
     return value

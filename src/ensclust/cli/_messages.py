@@ -18,6 +18,7 @@ _OPTIONS = {
     "n_clusterings": "--n-clusterings",
     "base_k": "--base-k",
     "effort": "--effort",
+    "scale": "--scale",
     "noise": "--noise",
     "columns": "--columns",
     "exclude": "--exclude",

@@ -33,6 +33,7 @@ from ensclust.cli._options import (
     output_option,
     report_option,
     run_options,
+    scale,
     several_k,
 )
 
@@ -75,9 +76,12 @@ _k_option = click.option(
               metavar="PASSES",
               help="Passes of k-means over all objects if these are more than 20,000: "
               "auto, full or a number.")  # fmt: skip
-@click.option("--standardize", is_flag=True,
-              help="Give every column mean 0 and standard deviation 1 first."
-              )  # fmt: skip
+@click.option("--scale", type=scale, default="none", show_default=True,
+              metavar="KIND",
+              help="Scale the columns first: standard (mean 0, standard deviation 1), "
+              "robust (median 0, quartiles 1 apart) or none.")  # fmt: skip
+@click.option("--standardize", "scale", flag_value="standard",
+              help="The same as --scale standard.")  # fmt: skip
 @cleaning_options
 @output_option
 @report_option
@@ -141,7 +145,7 @@ class Run:
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
-    standardize: bool = False
+    scale: str | None = None
     numeric_only: bool = False
     categorical: str = "refuse"
     missing: str = "refuse"
@@ -164,7 +168,6 @@ class Run:
 
     def run(self) -> None:
         """Run the method, write the labels and say what was found."""
-        from ensclust._generate.scaling import standardized
         from ensclust._methods import make
 
         self._refuse()
@@ -172,7 +175,7 @@ class Run:
         if self.content == "features":
             settings = {
                 name: getattr(self, name)
-                for name in ("n_clusterings", "base_k", "effort")
+                for name in ("n_clusterings", "base_k", "effort", "scale")
             }
         model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
         model._validate_params()
@@ -183,7 +186,6 @@ class Run:
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
-                X = standardized(X) if self.standardize else X
                 rows, joined = X, about.pop("joined", None)
                 if joined is not None:
                     model, rows = _join(model, X, self.ks, joined)
@@ -269,11 +271,9 @@ class Run:
             (self.model and len(self.ks) > 1,
              f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
             (self.model and not self.in_memory, "--model needs --engine memory."),
-            (self.model and (self.standardize or self.missing == "impute"
-             or self.categorical == "join"),
-             "--model does not keep what --standardize, --missing impute and "
-             "--categorical join do, so that new objects could not be labelled. Leave "
-             "them or --model out."),
+            (self.model and (self.missing == "impute" or self.categorical == "join"),
+             "--model does not keep what --missing impute and --categorical join do, "
+             "so that new objects could not be labelled. Leave them or --model out."),
             (not self.in_memory and (self.exclude or self.numeric_only
              or {self.categorical, self.missing} != {"refuse"}),
              "--exclude, --numeric-only, --categorical and --missing need --engine "

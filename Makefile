@@ -30,7 +30,7 @@ test-lowest: .venv-lowest/test
 
 # Ten minutes, two for each target; tests replay the corpus in seconds.
 fuzz: .venv/fuzz
-	for target in csv npy npz parquet ensemble; do \
+	for target in csv npy npz parquet mat ensemble; do \
 	  $(BIN)/python -m fuzz $$target -max_total_time=120 || exit 1; \
 	done
 

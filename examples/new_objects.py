@@ -30,6 +30,8 @@ for Method in (ECPCSMC, ECPCSHC):
 
 # %%
 # A model holds labels, k-means centres and similarities of base clusters, but not X.
+# ``ensclust.io.save_model(model, "model.skops")`` keeps it without pickle, for which
+# ``pip install "ensclust[model]"`` is needed.
 
 size = len(pickle.dumps(model))
 print(f"{size:,} bytes for {model.ensemble_}")
@@ -61,6 +63,6 @@ plt.show()
 
 labels = generate(X, 8, base_k=15, random_state=0).labels
 model = ECPCSHC(10, base="precomputed").fit(labels[:1500])
-row = labels[1500].copy()
-row[:3] = -1
-print("from a row of labels:", model.predict([row])[0])
+row = labels[1500:1501].copy()
+row[0, :3] = -1
+print("from a row of labels:", model.predict(row)[0])

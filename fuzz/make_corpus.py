@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pyarrow
 from pyarrow import parquet
+from scipy.io import savemat
 
 from fuzz.targets import CORPUS
 
@@ -49,6 +50,16 @@ def main() -> None:
         handle = io.BytesIO()
         np.savez_compressed(handle, **columns)
         _write("npz", name, handle.getvalue())
+    for name, options in {
+        "four": {"format": "4"},
+        "five": {},
+        "packed": {"do_compression": True},
+    }.items():
+        handle = io.BytesIO()
+        savemat(
+            handle, {"members": LABELS.astype(float), "gt": [[1], [1], [2]]}, **options
+        )
+        _write("mat", name, handle.getvalue())
     tables = {
         "labels": {"a": [1, 2, 1], "b": ["x", None, "y"]},
         "nested": {"a": [[1], [2]], "b": [{"c": 1}, {"c": 2}]},

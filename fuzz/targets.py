@@ -2,8 +2,8 @@
 
 A target returns where input is good and where it is refused in our own words, and
 raises :class:`NotOursError` for any other error: one from deep inside NumPy, Arrow or
-Python, or one that does not name the file. h5ad is no target: HDF5's own library ends
-the process on some damaged files.
+Python, or one that does not name the file. h5ad and MATLAB 7.3 are no targets: HDF5's
+own library ends the process on some damaged files.
 """
 
 from __future__ import annotations
@@ -56,6 +56,12 @@ def parquet(data: bytes) -> None:
     _read(data, ".parquet", in_blocks=True)
 
 
+def mat(data: bytes) -> None:
+    """Read a MATLAB file of version 4 or 5."""
+    if not data.startswith((b"MATLAB 7.3", b"\x89HDF")):
+        _read(data, ".mat")
+
+
 def ensemble(data: bytes) -> None:
     """Make an ensemble of cells that the bytes choose, and number others by it."""
     if len(data) < 3:
@@ -77,7 +83,7 @@ def ensemble(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    function.__name__: function for function in (csv, npy, npz, parquet, ensemble)
+    function.__name__: function for function in (csv, npy, npz, parquet, mat, ensemble)
 }
 
 

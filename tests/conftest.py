@@ -103,6 +103,14 @@ def nobody_sets_attributes_of_others():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def nobody_is_told_of_compiling():
+    """Let commands print the same, whether kernels are compiled already or not."""
+    from ensclust._kernels._compiling import compiling
+
+    compiling.is_told = True
+
+
 @pytest.fixture
 def golden():
     """Load an output of a published code, or skip."""

@@ -1,5 +1,6 @@
-"""Tables of features or labels from files, and labels back to files."""
+"""Tables of features or labels from files, labels back to files, models in files."""
 
+from ensclust._files.models import load_model, save_model
 from ensclust._files.tables import (
     Table,
     check_output,
@@ -8,4 +9,12 @@ from ensclust._files.tables import (
     write_labels,
 )
 
-__all__ = ["Table", "check_output", "read_features", "read_labels", "write_labels"]
+__all__ = [
+    "Table",
+    "check_output",
+    "load_model",
+    "read_features",
+    "read_labels",
+    "save_model",
+    "write_labels",
+]

@@ -1,24 +1,35 @@
 """Consensus over the clusterings of an AnnData object, by scanpy's conventions."""
 
+from __future__ import annotations
+
 import numbers
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
+from sklearn.utils import check_random_state
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import make
-from ensclust._methods.base import BaseConsensus
-from ensclust._support.validation import explaining, import_optional
+from ensclust._methods.anndata_entries import Entries, describe
+from ensclust._support.progress import tell
+from ensclust._support.validation import explaining, import_optional, unexpected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
 
 
 def consensus(
     adata: Any,
     keys: Sequence[str] | None = None,
     *,
-    n_clusters: Any,
-    resolutions: Sequence[float] | None = None,
+    n_clusters: Any = "auto",
+    resolutions: npt.ArrayLike | None = None,
+    seeds: int | Sequence[int] = 1,
+    fraction: float = 1.0,
     method: str = "ecpcs-mc",
     key_added: str = "consensus",
     neighbors_key: str = "neighbors",
@@ -35,12 +46,18 @@ def consensus(
     keys : list of str or None
         Columns of ``adata.obs`` that hold clusterings, such as Leiden's at several
         resolutions. Missing values mean "not clustered".
-    n_clusters : int
-        Number of consensus clusters.
-    resolutions : list of float or None
+    n_clusters : int or "auto", default="auto"
+        Number of consensus clusters; "auto" lets :func:`ensclust.select_k` choose it.
+    resolutions : array-like of float or None
         Resolutions at which to run scanpy's Leiden (igraph, two iterations) on the
         graph of neighbours, in addition to ``keys``. Needs
         ``pip install "ensclust[scverse]"`` and ``scanpy.pp.neighbors`` run before.
+    seeds : int or list of int, default=1
+        Every resolution is run with every seed. A number n means the n seeds from
+        ``random_state`` on, a list names them.
+    fraction : float, default=1.0
+        Share of the cells that each of these runs clusters, drawn without replacement
+        by its seed and resolution. The other cells are missing in that run.
     method : str, default="ecpcs-mc"
         One of :func:`ensclust.methods`.
     key_added : str, default="consensus"
@@ -62,55 +79,57 @@ def consensus(
         cell. These are set, all or none:
 
         ``adata.obs[key_added]``
-            Clusters "0", "1", ... as a categorical; missing for a cell in no
-            clustering.
+            Clusters "0", "1", ... as a categorical, the largest first as scanpy's;
+            missing for a cell in no clustering.
         ``adata.obs[key_added + "_certainty"]``
             Item consensus: how often a cell is together with the others of its cluster.
         ``adata.obsm[key_added + "_memberships"]``
             Shares of the clusters, (n_obs, n_clusters), that sum to 1.
         ``adata.uns[key_added]``
-            ``params``; ``agreement``, a table of NMI and ARI of each input with the
-            result; ``cluster_consensus``, one number per cluster.
+            ``params``, as given; ``n_clusters``, the number found; ``agreement``, a
+            table of NMI and ARI of each input with the result; ``cluster_consensus``,
+            one number per cluster.
         ``adata.obs[key_added + "_leiden_" + resolution]``
-            The clustering of each of ``resolutions``.
+            The clustering of each of ``resolutions``; where there are several seeds,
+            ``"_seed"`` and the seed follow.
 
     Examples
     --------
     >>> import anndata, pandas
     >>> from ensclust import scverse
-    >>> runs = pandas.DataFrame({"a": list("xxyy"), "b": list("ppqq")})
-    >>> adata = anndata.AnnData(obs=runs.set_index(pandas.Index(list("1234"))))
+    >>> runs = pandas.DataFrame({"a": list("xxyyy"), "b": list("ppqqq")})
+    >>> adata = anndata.AnnData(obs=runs.set_index(pandas.Index(list("12345"))))
     >>> scverse.consensus(adata, ["a", "b"], n_clusters=2)
     >>> adata.obs["consensus"].tolist()
-    ['0', '0', '1', '1']
+    ['1', '1', '0', '0', '0']
     """
     _check_request(adata, keys, resolutions, is_copy=copy)
     if not isinstance(key_added, str):
         msg = f"key_added={key_added!r}; expected the name of the new column, a text."
         raise TypeError(msg)
-    keys, resolutions = list(keys or []), list(resolutions or [])
-    runs = _leiden_runs(adata, resolutions, key_added, neighbors_key, random_state)
+    keys = [] if keys is None else list(keys)
+    plan = _Plan.of(resolutions, seeds, fraction, random_state)
+    runs = _leiden_runs(adata, plan, key_added, neighbors_key)
     names = [*keys, *runs]
     noise = params.pop("noise", "missing")
-    model = make(
+    solved = make(
         method,
         {"base": "precomputed"},
         n_clusters=n_clusters,
         random_state=random_state,
         **params,
-    ).fit(_ensemble(adata, keys, runs, noise))
+    )._fit_cuts(_ensemble(adata, keys, runs, noise), [n_clusters])
     settings = {
         "method": method,
         "n_clusters": n_clusters,
-        "keys": np.array(names),
         "random_state": random_state,
         "noise": noise,
+        **plan.settings(),
         **params,
     }
+    entries = describe(key_added, solved, solved.cuts[0], settings, names)
     target = adata.copy() if copy else adata
-    for name, labels in runs.items():
-        target.obs[name] = labels
-    _write(target, model, key_added, names, settings)
+    _put(target, entries._replace(obs=runs | entries.obs))
     return target if copy else None
 
 
@@ -123,21 +142,21 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
         raise TypeError(msg)
     known = list(adata.obs.columns)
     columns = ", ".join(map(str, known)) or "none"
+    n_given = np.size([] if keys is None else keys)
+    n_given += np.size([] if resolutions is None else resolutions)
     if resolutions is not None and np.ndim(resolutions) != 1:
         msg = f"resolutions={resolutions!r} is no list. Use [{resolutions!r}, ...]."
     elif keys is not None and np.ndim(keys) != 1:
         kind = "one name" if isinstance(keys, str) else "no list"
         msg = f"keys={keys!r} is {kind}. Give a list of columns, [{keys!r}, ...]."
-    elif not keys and not resolutions:
+    elif not n_given:
         msg = (
             "there is nothing to combine: give keys, columns of adata.obs that hold "
             "clusterings, or resolutions, numbers at which to run Leiden. Columns: "
             f"{columns}."
         )
-    elif unknown := [key for key in keys or [] if key not in known]:
+    elif keys is not None and (unknown := [key for key in keys if key not in known]):
         msg = f"keys: {unknown[0]!r} is not in adata.obs. Its columns: {columns}."
-    elif wrong := [value for value in resolutions or [] if not _is_positive(value)]:
-        msg = f"resolutions: {wrong[0]!r} is no number above 0."
     elif is_copy and adata.isbacked:
         msg = (
             f"copy=True of data that are backed by {adata.filename} needs a second "
@@ -148,17 +167,73 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
     raise ValueError(msg)
 
 
+class _Plan(NamedTuple):
+    """The runs of Leiden: every resolution with every seed, on a share of the cells."""
+
+    resolutions: list[float]
+    seeds: list[int]
+    fraction: float
+
+    @classmethod
+    def of(
+        cls, resolutions: Any, seeds: Any, fraction: Any, random_state: Any
+    ) -> _Plan:
+        """Return the runs that are asked for, or raise."""
+        listed = [] if resolutions is None else list(resolutions)
+        if wrong := [value for value in listed if not _is_positive(value)]:
+            msg = f"resolutions: {wrong[0]!r} is no number above 0."
+            raise ValueError(msg)
+        shown = [f"{value:g}" for value in listed]
+        if twice := [value for value in shown if shown.count(value) > 1]:
+            msg = (
+                f"resolutions holds {twice[0]} more than once. Name it once; "
+                f"seeds={len(twice)} runs it with {len(twice)} seeds."
+            )
+            raise ValueError(msg)
+        if not _is_positive(fraction) or fraction > 1:
+            raise unexpected(fraction, "fraction", "a number above 0 and at most 1")
+        first = random_state
+        if not isinstance(first, numbers.Integral):
+            first = check_random_state(first).randint(2**31 - 1)
+        elif first < 0:
+            raise unexpected(first, "random_state", "an integer of 0 or more, or None")
+        is_number = _is_whole(seeds) and seeds > 0
+        chosen = range(first, first + seeds) if is_number else seeds
+        if np.ndim(chosen) != 1 or not len(chosen) or not all(map(_is_whole, chosen)):
+            what = "how many seeds, 1 or more, or a list of seeds, 0 or more"
+            raise unexpected(seeds, "seeds", what)
+        if len(set(chosen)) < len(chosen):
+            raise unexpected(seeds, "seeds", "seeds that differ")
+        if not listed and (fraction < 1 or len(chosen) > 1):
+            msg = (
+                f"seeds={seeds!r} and fraction={fraction!r} are about runs of Leiden, "
+                "but there are no resolutions to run it at. Give resolutions=[...]."
+            )
+            raise ValueError(msg)
+        return cls([float(r) for r in listed], list(map(int, chosen)), float(fraction))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``uns`` keeps of the runs."""
+        return self._asdict() if self.resolutions else {}
+
+
 def _is_positive(value: Any) -> bool:
     return isinstance(value, numbers.Real) and 0 < float(value) < np.inf
 
 
+def _is_whole(value: Any) -> bool:
+    is_int = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return is_int and int(value) >= 0
+
+
 def _leiden_runs(
-    adata: Any, resolutions: Sequence[float], key_added: str, neighbors_key: str, seed
+    adata: Any, plan: _Plan, key_added: str, neighbors_key: str
 ) -> dict[str, Any]:
-    """Return Leiden's clustering at each resolution, by the name of its column."""
-    if not resolutions:
+    """Return the clustering of each run of Leiden, by the name of its column."""
+    if not plan.resolutions:
         return {}
     scanpy = import_optional("scanpy", "resolutions=", "scverse")
+    pandas = import_optional("pandas", "resolutions=", "scverse")
     import_optional("igraph", "resolutions=", "scverse")
     if neighbors_key not in adata.uns:
         msg = (
@@ -168,47 +243,67 @@ def _leiden_runs(
         raise ValueError(msg)
     # Files of old do not say where the graph is: under the default name.
     place = adata.uns[neighbors_key].get("connectivities_key", "connectivities")
-    # A shell without genes: what Leiden writes stays out of the caller's object.
-    shell = scanpy.AnnData(obs=adata.obs[[]].copy())
-    runs = {}
-    for resolution in resolutions:
+    graph, runs = scipy.sparse.csr_matrix(adata.obsp[place]), {}
+    for done, (resolution, seed) in enumerate(product(plan.resolutions, plan.seeds)):
         name = f"{key_added}_leiden_{resolution:g}"
+        name += f"_seed{seed}" * (len(plan.seeds) > 1)
+        cells = _draw(adata.n_obs, plan.fraction, resolution, seed)
+        # A shell without genes: what Leiden writes stays out of the caller's object,
+        # and names of cells that are there twice do no harm.
+        shell = scanpy.AnnData(obs=pandas.DataFrame(index=cells.astype(str)))
         scanpy.tl.leiden(
             shell,
             resolution,
-            adjacency=adata.obsp[place],
+            adjacency=graph if plan.fraction == 1 else graph[cells][:, cells],
             key_added=name,
             random_state=seed,
             flavor="igraph",
             n_iterations=2,
             directed=False,
         )
-        runs[name] = shell.obs[name]
+        codes = np.full(adata.n_obs, -1)
+        codes[cells] = shell.obs[name].cat.codes
+        known = shell.obs[name].cat.categories
+        runs[name] = pandas.Series(pandas.Categorical.from_codes(codes, known))
+        tell(done + 1, len(plan.resolutions) * len(plan.seeds))
     return runs
+
+
+def _draw(n: int, fraction: float, resolution: float, seed: int) -> np.ndarray:
+    """Return the cells of a run, which no other run has a say in."""
+    if fraction == 1:
+        return np.arange(n)
+    rng = np.random.default_rng([seed, *np.float64(resolution).tobytes()])
+    return np.sort(rng.choice(n, max(1, round(fraction * n)), replace=False))
 
 
 def _ensemble(
     adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
 ) -> Ensemble:
-    columns = [adata.obs[key] for key in keys] + list(runs.values())
+    # By position, as the runs are: cells may share a name.
+    columns = [_numbered(adata.obs[key].reset_index(drop=True)) for key in keys]
+    columns += map(_numbered, runs.values())
     what = f"keys={list(keys)} of adata.obs are not all clusterings"
     with explaining(what, TypeError, ValueError):
         return Ensemble.from_clusterings(columns, noise=noise)
 
 
-def _write(
-    adata: Any, model: BaseConsensus, key: str, names: list[str], settings: dict
-) -> None:
-    """Put the result where scanpy's users look for it."""
+def _numbered(column: Any) -> Any:
+    """Return a column whose "9" comes before "10", and "-1" is noise, as in files."""
+    texts = column.astype("category")
+    if not all(isinstance(value, str) for value in texts.cat.categories):
+        return column
+    try:
+        return texts.cat.rename_categories(int)
+    except ValueError:  # names, or "1" beside "01"
+        return column
+
+
+def _put(adata: Any, entries: Entries) -> None:
+    """Put what is told where scanpy's users look for it."""
     pandas = import_optional("pandas", "AnnData", "pandas")
-    sure = replace(model.certainty(), names=names)
-    adata.obs[key] = pandas.Categorical.from_codes(
-        model.labels_, [str(j) for j in range(model.n_clusters_)]
-    )
-    adata.obs[f"{key}_certainty"] = sure.item_consensus
-    adata.obsm[f"{key}_memberships"] = model.memberships()
-    adata.uns[key] = {
-        "params": {name: v for name, v in settings.items() if v is not None},
-        "agreement": sure.clusterings(),
-        "cluster_consensus": sure.cluster_consensus,
-    }
+    kept = adata.obs.drop(columns=[*entries.obs], errors="ignore")
+    new = pandas.DataFrame(entries.obs).set_index(adata.obs.index)
+    adata.obs = pandas.concat([kept, new], axis=1)  # at once: there may be hundreds
+    adata.obsm.update(entries.obsm)
+    adata.uns.update(entries.uns)

@@ -96,8 +96,8 @@ def test_start_up_imports_nothing_heavy():
         ("--nosuch", "No such option"),
         ("cluster data.csv", "Missing option '-k'"),
         ("cluster -k 3", "Missing argument 'DATA'"),
-        ("cluster data.csv -k x", "'x' is not a positive integer, lifetime or auto."),
-        ("cluster data.csv -k 0", "'0' is not a positive integer, lifetime or auto."),
+        ("cluster data.csv -k x", "'x' is not a positive integer, a list such as"),
+        ("cluster data.csv -k 0", "a list such as 2,3,5, lifetime or auto."),
         ("select-k labels.csv -k 5-2", "'5-2' is not a range such as 2-20"),
         ("cluster data.csv -k 3 extra", "extra argument (extra). See"),
         ("cluster data.csv -k 3 --n-clusterings 0", "0 is not in the range x>=1"),
@@ -123,8 +123,8 @@ def test_wrong_usage_is_one_line_that_names_the_help(run, line, message):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-k", 61], "n_clusters=61 is larger than n_samples=60"),
-        (["-k", 3, "--base-k", "9,2"], "base_k=(9, 2)"),
+        (["-k", 61], "-k 61 is larger than the 60 objects"),
+        (["-k", 3, "--base-k", "9,2"], "--base-k 9,2"),
         (["-k", 3, "--columns", "x,q"], "has no column 'q'"),
         (["-k", 3, "--id-column", "q"], "has no column 'q'"),
         (["-k", 3, "-o", "no/labels.csv"], "there is no directory no"),
@@ -141,8 +141,8 @@ def test_bad_input_is_one_line_and_writes_nothing(run, data, tmp_path, args, mes
     [
         ([], "nosuch.csv does not exist"),
         (["-o", "no/labels.csv"], "no/labels.csv cannot be written"),
-        (["-m", "foo"], "method='foo' is not known"),
-        (["-p", "steps=0"], "'steps' parameter"),
+        (["-m", "foo"], "-m foo is not known"),
+        (["-p", "steps=0"], "-p steps must"),
     ],
 )
 def test_options_are_checked_before_the_input_is_read(run, args, message):
@@ -189,9 +189,7 @@ def test_warning_of_the_library_is_one_line(run, tmp_path):
     (tmp_path / "labels.csv").write_text("a,b\n0,0\n0,0\n1,0\n1,0\n")
     result = run("consensus", "labels.csv", "-k", 4, "-m", "ecpcs-hc", "-q")
     assert result.exit_code == 0
-    assert result.stderr.startswith(
-        "ensclust: warning: ECPCSHC formed 2 of n_clusters=4 clusters"
-    )
+    assert result.stderr.startswith("ensclust: warning: ECPCSHC formed 2 of 4 clusters")
     assert result.stderr.count("\n") == 1
 
 
@@ -207,6 +205,19 @@ def test_cluster_prints_csv_and_a_summary_apart(run, data):
     assert "60 objects" in result.stderr
     assert "seed 7" in result.stderr
     assert "k=3: 3 clusters of 20, 20, 20" in result.stderr
+
+
+def test_cluster_of_several_k_has_a_column_each_and_one_ensemble(run, data):
+    args = ["cluster", data, "--seed", 7, "-q", "-k"]
+    columns = {}
+    for k in ("3", "3,4", "4,3"):
+        head, *lines = run(*args, k).stdout.splitlines()
+        rows = zip(*(line.split(",") for line in lines), strict=True)
+        columns[k] = dict(zip(head.split(","), rows, strict=True))
+    assert list(columns["3,4"]) == ["object", "k3", "k4"]
+    assert columns["3,4"]["k3"] == columns["4,3"]["k3"] == columns["3"]["cluster"]
+    assert columns["3,4"]["k4"] == columns["4,3"]["k4"]
+    assert len(set(columns["4,3"]["k4"])) == 4
 
 
 def test_cluster_writes_the_file_and_leaves_stdout_empty(run, data, tmp_path):
@@ -385,7 +396,7 @@ def test_select_k_as_json(run, labels):
 
 
 def test_select_k_refuses_more_clusters_than_objects(run, labels):
-    assert_one_error(run("select-k", labels, "-k", "2-9"), "n_clusters=7 is larger")
+    assert_one_error(run("select-k", labels, "-k", "2-9"), "-k 7 is larger")
 
 
 def test_best_reports_every_method(run, data, labels):
@@ -408,10 +419,33 @@ def test_methods_shows_every_method_with_its_doi(run):
         assert entry.splitlines()[2].endswith(f"/{method.info.doi}")
 
 
+def test_methods_marks_what_is_not_installed(run, monkeypatch):
+    line = "    needs pymetis: pip install pymetis\n"
+    pytest.importorskip("pymetis")
+    assert line not in run("methods").stdout
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    assert run("methods").stdout.count(line) == 1
+
+
+def test_without_pymetis_the_error_names_both_ways_out(run, labels, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    error = run("consensus", labels, "-k", 2, "-m", "mcla").stderr
+    assert "-p partitioner=metis needs pymetis" in error
+    assert 'pip install "ensclust[metis]"' in error
+    assert "or use -p partitioner=ncut" in error
+
+
 def test_methods_as_json(run):
     facts = json.loads(run("methods", "--json").stdout)
     assert list(facts) == list(METHODS)
-    assert set(facts["ecpcs-mc"]) == {"title", "doi", "level", "time", "memory"}
+    assert set(facts["ecpcs-mc"]) == {
+        "title",
+        "doi",
+        "level",
+        "time",
+        "memory",
+        "needs",
+    }
 
 
 def test_demo_shows_a_table_and_says_where_the_labels_are(run, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +56,7 @@ def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
     path, columns = write_input(tmp_path, kind)
     out = tmp_path / f"out{kind}"
     run("consensus", path, *columns, "-k", 3, "--seed", 1, "-o", out)
-    named = ["cluster"] if kind == ".h5ad" else None
+    named = ["consensus"] if kind == ".h5ad" else None
     found = read_labels(out, columns=named).values[:, 0]
     assert (found == ensclust.consensus(LABELS, 3, random_state=1)).all()
 
@@ -63,21 +64,62 @@ def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
 def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
     path, _ = write_input(tmp_path, ".h5ad")
     run("cluster", path, "--columns", "X_blobs", "-k", 3, "-o", "copy.h5ad")
-    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad").obs
-    assert ensclust.metrics.ari(found["cluster"], TRUTH) == 1.0
-    assert list(found.columns) == [*NAMES, "cluster"]
+    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad")
+    assert ensclust.metrics.ari(found.obs["consensus"], TRUTH) == 1.0
+    assert list(found.obs.columns) == [*NAMES, "consensus", "consensus_certainty"]
+    assert found.obsm["consensus_memberships"].shape == (90, 3)
+    assert found.uns["consensus"]["params"]["n_clusterings"] == 20
+    assert len(found.uns["consensus"]["agreement"]) == 20
+
+
+def test_h5ad_copy_holds_what_python_writes_for_each_k(run, tmp_path):
+    path, columns = write_input(tmp_path, ".h5ad")
+    args = [
+        "consensus",
+        path,
+        *columns,
+        "--seed",
+        1,
+        "-p",
+        "steps=5",
+        "-o",
+        "copy.h5ad",
+    ]
+    facts = json.loads(run(*args, "-k", 2, "--json").stdout)
+    anndata = pytest.importorskip("anndata")
+    found = anndata.read_h5ad(tmp_path / "copy.h5ad")
+    wanted = anndata.read_h5ad(path)
+    ensclust.scverse.consensus(
+        wanted, NAMES, n_clusters=2, random_state=1, steps=5, key_added="consensus"
+    )
+    wanted.write_h5ad(tmp_path / "python.h5ad")
+    wanted = anndata.read_h5ad(tmp_path / "python.h5ad")
+    assert found.obs.equals(wanted.obs)
+    assert facts["sizes"] == found.obs["consensus"].value_counts(sort=False).tolist()
+    assert facts["sizes"] == [60, 30]
+    memberships = "consensus_memberships"
+    assert np.array_equal(found.obsm[memberships], wanted.obsm[memberships])
+    one, other = found.uns["consensus"], wanted.uns["consensus"]
+    assert one.keys() == other.keys()
+    assert one["agreement"].equals(other["agreement"])
+    assert one["params"].pop("keys").tolist() == other["params"].pop("keys").tolist()
+    assert one["params"] == other["params"]
+    run(*args, "-k", "2,3")
+    found = anndata.read_h5ad(tmp_path / "copy.h5ad")
+    assert [*found.uns] == ["consensus_k2", "consensus_k3"]
+    assert found.obsm["consensus_k3_memberships"].shape == (90, 3)
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["consensus", "runs.h5ad", "-k", 3], "Name those to use in columns"),
+        (["consensus", "runs.h5ad", "-k", 3], "Name those to use in --columns"),
         (["consensus", "runs.h5ad", "-k", 3, "--columns", "z"], "no column 'z'"),
         (["cluster", "runs.h5ad", "-k", 3, "-o", "runs.h5ad"], "is the input. Name"),
         (["consensus", "no.csv", "-k", 3, "-o", "old.h5ad"], "the input is no.csv"),
         (
             ["compare", "no.csv", "-k", 3, "--methods", "x"],
-            "--methods='x' is not known",
+            "--methods x is not known",
         ),
         (["cluster", "runs.h5ad", "-k", "lifetime"], "-k lifetime needs -m eac"),
         (["info", "no.parquet"], "no.parquet does not exist"),
@@ -126,7 +168,8 @@ def test_compare_shows_and_writes_every_method(run, tmp_path):
     args = ["compare", path, "-k", 3, "--methods", "eac,kcc", "--seed", 2]
     text = run(*args).stdout
     assert "clusters    ANMI   seconds" in text
-    assert text.count("\neac ") == text.count("\nkcc ") == 2
+    for name in ("eac", "kcc"):  # in the table, and in that of the agreement
+        assert len(re.findall(rf"^( \d )?{name} ", text, re.MULTILINE)) == 2
     facts = json.loads(run(*args, "--json", "-o", "both.csv").stdout)
     names = [method["name"] for method in facts["methods"]]
     assert sorted(names) == ["eac", "kcc"]
@@ -135,6 +178,26 @@ def test_compare_shows_and_writes_every_method(run, tmp_path):
     table = read_labels(tmp_path / "both.csv")
     assert table.columns == tuple(names)
     assert len(table.ids) == 90
+
+
+def test_compare_with_the_truth_in_a_column_or_a_file(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    args = ["compare", path, "-k", 3, "--methods", "eac,kcc", "--seed", 2, "--json"]
+    names = read_labels(path).columns
+    others = ["--columns", ",".join(names[1:])]
+    inside = json.loads(run(*args, "--truth", names[0]).stdout)
+    assert inside == json.loads(run(*args, "--truth", names[0], *others).stdout) | {
+        "methods": inside["methods"]  # seconds
+    }
+    assert inside["n_clusterings"] == len(names) - 1
+    file = ["--truth", path, "--truth-column", names[0]]
+    outside = json.loads(run(*args, *file, *others).stdout)
+    for one, other in zip(inside["methods"], outside["methods"], strict=True):
+        assert {*one} == {"name", "n_clusters", "anmi", "nmi", "ari", "seconds"}
+        assert one | {"seconds": 0} == other | {"seconds": 0}
+    without = run(*args[:-1], *others).stdout
+    assert " ARI " not in without
+    assert " ARI " in run(*args[:-1], *file, *others).stdout
 
 
 def test_info_tells_labels_from_features(run, tmp_path):
@@ -164,7 +227,7 @@ def test_commands_and_methods_are_completed(run, words, found):
 def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
     import pty
 
-    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((4000, 8)))
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((40_000, 8)))
     command = [SCRIPT, "cluster", "X.npy", "-k", "5", "-o", "o.npy", "--n-jobs", "1"]
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
@@ -180,7 +243,7 @@ def test_terminal_gets_a_bar_with_the_time_left(tmp_path):
         assert running.wait() == 0
     os.close(ours)
     text = shown.decode()
-    assert "clustering 4,000 objects" in text
+    assert "clustering 40,000 objects: first centres" in text
     assert " left" in text
     assert "labels written to o.npy" in text
 
@@ -221,6 +284,18 @@ def test_noise_in_a_file_can_be_a_cluster_of_its_own(tmp_path):
     assert kept.split() == ["object,cluster", "0,0", "1,0", "2,1", "3,1"]
 
 
+def test_names_of_objects_are_found_and_kept(tmp_path):
+    runs = tmp_path / "runs.csv"
+    rows = [f"cell{i},{i // 5},{i // 5}" for i in range(15)]
+    runs.write_text("\n".join(["cells,a,b", *rows]))
+    done = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3"])
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.split()[1:3] == ["cell0,0", "cell1,0"]
+    assert "runs.csv: column 'cells' is taken for the names" in done.stderr
+    quiet = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3", "-q"])
+    assert quiet.stderr == ""
+
+
 def test_row_numbers_are_no_names_of_objects(tmp_path):
     runs, labels = tmp_path / "runs.csv", tmp_path / "labels.csv"
     names = [f"cell{i}" for i in range(len(LABELS))]
@@ -233,3 +308,229 @@ def test_row_numbers_are_no_names_of_objects(tmp_path):
     done = cli_runner().invoke(main, call)
     assert done.exit_code == 2
     assert "object 'cell89' in row 1, where the clusterings have 'cell0'" in done.stderr
+
+
+def test_tables_fit_a_terminal(run, tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    run("consensus", path, "-k", 3, "-o", "found.csv")
+    for line in (
+        f"compare {path} -k 3",
+        f"select-k {path} -k 2-12",
+        f"certainty {path} found.csv",
+        "info found.csv",
+        "methods",
+        "datasets",
+    ):
+        lines = run(*line.split()).stdout.splitlines()
+        assert max(map(len, lines)) <= 80, line
+
+
+def messy_table(path):
+    """Write blobs with names, colours, gaps and a column of nothing."""
+    rows = [
+        f"plant {i},{a},{'' if i == 4 else b},{'red' if t else 'blue'},{c},"
+        for i, ((a, b, c), t) in enumerate(zip(X.tolist(), TRUTH, strict=True))
+    ]
+    path.write_text("\n".join(["plant,a,b,colour,c,note", *rows]))
+    return str(path)
+
+
+def test_messy_features_are_refused_with_all_their_columns(tmp_path):
+    path = messy_table(tmp_path / "messy.csv")
+    done = cli_runner().invoke(main, ["cluster", path, "-k", "3"])
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    for words in (
+        "3 of 6 columns",
+        "'b' (1 missing",
+        "'colour' (90 texts",
+        "'note' (",
+        "out with --exclude.",
+        "out with --numeric-only, or",
+        "with --categorical join.",
+        "--missing drop or --missing impute.",
+    ):
+        assert words in done.stderr
+
+
+@pytest.mark.parametrize("method", ["ecpcs-mc", "best"])
+def test_messy_features_are_clustered_as_told(tmp_path, method):
+    path = messy_table(tmp_path / "messy.csv")
+    page = tmp_path / "page.html"
+    call = ["cluster", path, "-k", "3", "--seed", "0", "-m", method]
+    call += ["-o", str(tmp_path / "labels.csv"), "--report", str(page)]
+    call += ["--missing", "impute", "--categorical", "join"]
+    done = cli_runner().invoke(main, call)
+    assert done.exit_code == 0, done.stderr
+    for words in (
+        "'plant' is taken for the names",
+        "join as base clusterings: colour",
+        "1 missing cell filled with medians: b (1)",
+        "empty columns, left out: note",
+    ):
+        assert words in done.stderr
+    found = read_labels(tmp_path / "labels.csv")
+    assert found.ids[0] == "plant 0"
+    assert ensclust.metrics.ari(found.values[:, 0], TRUTH) > 0.9  # all but plant 4
+    assert page.stat().st_size > 10_000
+
+
+def test_a_joined_column_is_one_more_base_clustering(tmp_path):
+    path = tmp_path / "mixed.csv"
+    kinds = np.array(["x", "y", "z"])[TRUTH]
+    rows = [f"{a},{kind}" for a, kind in zip(X[:, 0], kinds, strict=True)]
+    path.write_text("\n".join(["a,kind", *rows]))
+    call = [
+        "cluster",
+        str(path),
+        "-k",
+        "3",
+        "--seed",
+        "0",
+        "-q",
+        "--n-clusterings",
+        "3",
+    ]
+    done = cli_runner().invoke(main, [*call, "--categorical", "join"])
+    assert done.exit_code == 0, done.stderr
+    found = [int(line.split(",")[1]) for line in done.stdout.split()[1:]]
+    model = ensclust.ECPCSMC(3, n_clusterings=3, random_state=0).fit(X[:, :1])
+    labels = np.column_stack([model.ensemble_.labels, TRUTH])
+    assert found == ensclust.consensus(labels, 3, random_state=0).tolist()
+
+
+def test_objects_that_are_dropped_have_no_row(tmp_path):
+    path = messy_table(tmp_path / "messy.csv")
+    call = ["cluster", path, "-k", "3", "--missing", "drop", "--numeric-only"]
+    lines = cli_runner().invoke(main, call).stdout.splitlines()
+    assert len(lines) == 90
+    assert not [line for line in lines if line.startswith("plant 4,")]
+    assert [line for line in lines if line.startswith("plant 5,")]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--exclude", "z"], "has no column 'z'"),
+        (["--numeric-only", "--categorical", "join"], "Give one of them"),
+        (["--missing", "drop", "-o", "c.h5ad"], "do not fit into a copy"),
+        (
+            ["--missing", "drop", "--engine", "blocks", "-o", "l.npy"],
+            "--missing need --engine memory",
+        ),
+        (["--exclude", "a", "--engine", "dask", "-o", "l.npy"], "need --engine memory"),
+    ],
+)
+def test_cleaning_that_cannot_be_is_refused(tmp_path, options, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = messy_table(tmp_path / "messy.csv")
+    done = cli_runner().invoke(main, ["cluster", path, "-k", "3", *options])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_columns_of_labels_can_be_left_out(tmp_path):
+    path, _ = write_input(tmp_path, ".csv")
+    call = ["info", str(path), "--exclude", NAMES[0], "--json"]
+    facts = json.loads(cli_runner().invoke(main, call).stdout)
+    assert [column["name"] for column in facts["columns"]] == NAMES[1:]
+
+
+def described(path, *options):
+    done = cli_runner().invoke(main, ["info", str(path), "--json", *options])
+    assert done.exit_code == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["content"] == "table"
+    return facts
+
+
+def test_info_describes_any_table(tmp_path):
+    path = tmp_path / "messy.csv"
+    messy_table(path)
+    facts = described(path)
+    assert (facts["n_objects"], facts["has_ids"]) == (90, True)
+    columns = {column.pop("name"): column for column in facts["columns"]}
+    assert {name: column["role"] for name, column in columns.items()} == {
+        "plant": "id",
+        "a": "feature",
+        "b": "feature",
+        "colour": "label",
+        "c": "feature",
+        "note": "empty",
+    }
+    assert columns["b"]["n_missing"] == 1
+    assert columns["b"]["type"] == "number"
+    assert columns["colour"] == {
+        "type": "text",
+        "n_missing": 0,
+        "n_values": 2,
+        "examples": ["blue", "red"],
+        "role": "label",
+    }
+    command = next(s for s in facts["suggestions"] if s.startswith("ensclust cluster"))
+    words = command.replace(" K ", " 3 ").split()[1:]
+    assert cli_runner().invoke(main, words).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        (
+            "x,y,z\n" + "0.5,a,1\n" * 9 + "1.5,a,2\n",
+            "feature,constant,label or feature",
+        ),
+        ("x,y\n" + "0.5,remark 1\n0.6,remark 2\n0.7,\n" * 2, "feature,label"),
+        ("x,y\n0.5,see 1\n0.6,see 2\n0.7,3\n0.8,\n", "feature,text"),
+        ("x,y\n0.5,inf\n0.6,2\n0.7,3\n0.8,4\n", "feature,feature"),
+    ],
+)
+def test_info_says_what_columns_could_be(tmp_path, text, roles):
+    (tmp_path / "t.csv").write_text(text)
+    facts = described(tmp_path / "t.csv", "--as", "table")
+    found = ",".join(column["role"] for column in facts["columns"])
+    assert found == roles
+
+
+def test_numbers_beside_texts_are_no_labels(tmp_path):
+    rows = [f"{i * 7 % 60},{'ab'[i % 2]},{i % 3}" for i in range(80)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,sex,ward", *rows]))
+    facts = described(tmp_path / "people.csv")
+    roles = [column["role"] for column in facts["columns"]]
+    assert roles == ["feature", "label", "label or feature"]
+
+
+def test_info_fits_80_columns_and_keeps_long_tables_short(tmp_path):
+    head = ",".join(f"a column with quite a long name, number {i}" for i in range(30))
+    head = head.replace(", ", " ")
+    rows = "\n".join(",".join(["some text"] * 29 + [f"0.{i}"]) for i in range(5))
+    (tmp_path / "wide.csv").write_text(f"{head}\n{rows}\n")
+    shown = cli_runner().invoke(main, ["info", str(tmp_path / "wide.csv")]).stdout
+    table = [line for line in shown.splitlines()[1:] if not line.startswith("  *")]
+    assert max(map(len, table)) < 80
+    assert table[-1] == "  ... and 10 more"
+    assert " ".join(table[0].split()) == (
+        "name type missing distinct could be examples"
+    )
+
+
+def test_info_takes_any_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    days = pandas.date_range("2020-01-01", periods=12)
+    frame = pandas.DataFrame({"x": np.arange(12) / 7, "day": days, "ok": [True] * 12})
+    frame.to_parquet(tmp_path / "t.parquet")
+    roles = [column["role"] for column in described(tmp_path / "t.parquet")["columns"]]
+    assert roles == ["feature", "text", "constant"]
+
+
+def test_info_of_labels_without_features_suggests_consensus(tmp_path):
+    rows = [f"{'ab'[i % 2]},{'xyz'[i % 3]},{'1.5' if i else 'q'}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["u,v,w", *rows]))
+    facts = described(tmp_path / "t.csv", "--as", "table")
+    assert facts["suggestions"][-1].endswith("t.csv -k K --columns u,v,w")
+
+
+def test_info_of_stdin_as_a_table(tmp_path):
+    text = Path(messy_table(tmp_path / "messy.csv")).read_text()
+    done = cli_runner().invoke(main, ["info", "-", "--as", "table"], input=text)
+    assert "90 objects, 6 columns" in done.stdout

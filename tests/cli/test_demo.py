@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 from conftest import cli_runner
 from ensclust._methods import METHODS
@@ -19,8 +18,8 @@ def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch)
         raise ImportError(msg)
 
     monkeypatch.setattr(METHODS["ecpcs-hc"], "_solve", fail)
-    with pytest.warns(UserWarning, match="ecpcs-hc is left out: needs something"):
-        labels, scores = run_demo(quiet=True)
+    labels, scores, left_out = run_demo(quiet=True)
+    assert left_out == {"ecpcs-hc": "needs something"}
     assert "ecpcs-hc" not in labels
     nmi = {row["name"]: row["nmi"] for row in scores}
     assert "ecpcs-hc" not in nmi
@@ -28,7 +27,8 @@ def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch)
 
 
 def test_scores_line_up_below_their_names():
-    lines = as_text([ROW]).splitlines()
+    lines = as_text([ROW], {"mcla": "needs x"}).splitlines()
+    assert "mcla                  needs x" in lines
     head, line = (next(x for x in lines if w in x) for w in ("NMI", "a method"))
     assert line.split()[2:] == ["80.0", "75.0", "0.12"]
     assert len(head) == len(line)
@@ -36,9 +36,15 @@ def test_scores_line_up_below_their_names():
 
 def test_demo_as_json(tmp_path, monkeypatch):
     found = {"truth": np.array([0, 1]), "a method": np.array([0, 0])}
-    monkeypatch.setattr("ensclust.cli._demo.run_demo", lambda *, quiet: (found, [ROW]))
+    monkeypatch.setattr(
+        "ensclust.cli._demo.run_demo", lambda *, quiet: (found, [ROW], {})
+    )
     path = tmp_path / "labels.csv"
     result = cli_runner().invoke(main, ["demo", "--json", "-o", str(path)])
-    expected = {"dataset": "digits", "scores": [ROW], "output": str(path)}
-    assert json.loads(result.stdout) == expected
+    assert json.loads(result.stdout) == {
+        "dataset": "digits",
+        "scores": [ROW],
+        "left_out": {},
+        "output": str(path),
+    }
     assert path.read_text() == "object,truth,a method\n0,0,0\n1,1,0\n"

@@ -8,7 +8,6 @@ from ensclust.cli._options import (
     base_k,
     in_words,
     k_range,
-    one_k,
     several_k,
 )
 
@@ -34,8 +33,7 @@ def test_parameter_values_are_numbers_truths_or_text(text, value):
 def test_k_is_a_number_a_list_or_a_word():
     assert several_k("5") == [5]
     assert several_k("2, 3") == [2, 3]
-    assert several_k("lifetime") == [one_k("lifetime")] == ["lifetime"]
-    assert one_k("7") == 7
+    assert several_k("lifetime") == ["lifetime"]
 
 
 def test_k_named_twice_is_refused():
@@ -45,7 +43,6 @@ def test_k_named_twice_is_refused():
 
 def test_any_word_is_left_to_the_method():
     for word in ("auto", "elbow"):
-        assert one_k(word) == word
         assert several_k(word) == [word]
     with pytest.raises(click.BadParameter, match="a list such as 2,3,5, lifetime or"):
         several_k("2,auto")
@@ -71,7 +68,7 @@ def test_base_k_is_a_number_or_a_pair():
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "2.5", "2,", "2,0", "a b"])
-@pytest.mark.parametrize("convert", [one_k, several_k, base_k])
+@pytest.mark.parametrize("convert", [several_k, base_k])
 def test_what_is_no_positive_integer_is_refused(convert, text):
     with pytest.raises(click.BadParameter, match=f"'{text}' is not a positive integer"):
         convert(text)

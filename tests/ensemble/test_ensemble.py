@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensclust import Ensemble
+from ensclust import EAC, Ensemble, consensus
 from ensclust._ensemble.ensemble import as_counts
 from ensclust._support import encoding
 from reference import membership
@@ -177,9 +177,9 @@ def test_absent_objects_are_those_in_no_clustering():
 @pytest.mark.parametrize(
     ("labels", "error", "message"),
     [
-        ([[0, 1.5]], ValueError, r"labels\[0, 1\] = 1.5"),
-        ([[0, float("inf")]], ValueError, r"labels\[0, 1\] = inf"),
-        ([1, 2, 3], ValueError, r"shape \(3,\).*reshape"),
+        ([[0, 1.5], [0, 1]], ValueError, r"labels\[0, 1\] = 1.5"),
+        ([[0, float("inf")], [0, 1]], ValueError, r"labels\[0, 1\] = inf"),
+        ([1, 2, 3], ValueError, r"shape \(3,\).*from_clusterings\(\[v1"),
         (np.zeros((0, 3)), ValueError, r"shape \(0, 3\)"),
         (np.zeros((2, 2, 2)), ValueError, r"shape \(2, 2, 2\)"),
         ([[1, 2], [3]], ValueError, "different length"),
@@ -214,14 +214,75 @@ def test_clusterings_of_different_length_are_refused_by_number():
 
 def test_recode_names_a_wrong_number_of_columns():
     with pytest.raises(ValueError, match="3 columns; the ensemble has 2"):
-        Ensemble([[0, 1]]).recode([[0, 1, 2]])
+        Ensemble([[0, 1], [0, 0]]).recode([[0, 1, 2]])
 
 
 def test_recode_names_the_column_of_other_labels():
     with pytest.raises(TypeError, match=r"labels\[:, 1\] mixes int.*str"):
-        Ensemble([[0, 1]]).recode(np.array([[0, "a"]], dtype=object))
+        Ensemble([[0, 1], [0, 0]]).recode(np.array([[0, "a"]], dtype=object))
     with pytest.raises(ValueError, match=r"labels\[0, 1\] = 1.5"):
-        Ensemble([[0, 1]]).recode([[0, 1.5]])
+        Ensemble([[0, 1], [0, 0]]).recode([[0, 1.5]])
+
+
+def _in_an_object_array(vectors):
+    table = np.empty(len(vectors), object)
+    table[:] = vectors
+    return table
+
+
+VECTORS = [np.array([0, 0, 1, 1, 2]), np.array([3, 3, 3, 4, 4])]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        VECTORS,
+        tuple(VECTORS),
+        [pd.Series(vector) for vector in VECTORS],
+        [pd.Categorical(vector) for vector in VECTORS],
+        [pd.Series(vector, dtype="category") for vector in VECTORS],
+        [vector.astype(object) for vector in VECTORS],
+        [VECTORS[0], VECTORS[1].tolist()],
+        _in_an_object_array(VECTORS),
+    ],
+)
+def test_a_list_of_label_vectors_means_clusterings(labels):
+    known = Ensemble(np.column_stack(VECTORS))
+    assert Ensemble(labels) == known
+    assert known.recode(labels) == known
+    assert consensus(labels, 2, "eac").tolist() == consensus(known, 2, "eac").tolist()
+    model = EAC(2, base="precomputed").fit(labels)
+    assert model.n_features_in_ == 2
+    assert model.predict(labels).tolist() == model.labels_.tolist()
+
+
+def test_a_list_of_one_vector_is_one_clustering():
+    assert Ensemble([VECTORS[0]]).labels.ravel().tolist() == [0, 0, 1, 1, 2]
+
+
+def test_nested_lists_with_more_columns_than_rows_are_refused_in_both_readings():
+    said = (
+        r"shape \(2, 3\).*is a clustering of 3 objects, use "
+        r"Ensemble\.from_clusterings\(labels\).*in 3 clusterings, use np\.array\(lab"
+    )
+    with pytest.raises(ValueError, match=said):
+        consensus([[0, 0, 1], [0, 1, 1]], 2)
+    assert Ensemble([[0, 0], [0, 1]]).n_objects == 2
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame])
+def test_a_table_with_more_columns_than_rows_is_doubted(kind):
+    said = r"2 rows, the objects, and 3 columns.*Ensemble\.from_clusterings"
+    with pytest.warns(UserWarning, match=said) as caught:
+        assert Ensemble(kind([[0, 0, 1], [0, 1, 1]])).n_objects == 2
+    assert caught[0].filename == __file__
+
+
+def test_series_must_name_the_same_objects():
+    one = pd.Series([0, 1, 1], index=list("abc"))
+    with pytest.raises(ValueError, match=r"clusterings\[1\] has another index than"):
+        Ensemble([one, one[::-1]])
+    assert Ensemble([one, one.to_numpy()]).n_clusterings == 2
 
 
 def test_an_ensemble_is_taken_as_it_is():

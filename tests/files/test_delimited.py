@@ -1,5 +1,7 @@
 """Text tables: delimiters, headers, quotes, labels, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -205,10 +207,52 @@ def test_fraction_is_no_label(file):
         read_labels(path)
 
 
-def test_column_of_ids_among_labels_is_warned_about(file):
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("cell,k2\n10,0\n11,0\n12,1\n", ["10", "11", "12"]),
+        ("what,k2\nann,0\nbob,0\ncyd,1\n", ["ann", "bob", "cyd"]),
+        ("k2,Sample ID\n0,007\n0,8\n1,9\n", ["007", "8", "9"]),
+        ("k2,customerId\n0,b\n0,a\n1,c\n", ["b", "a", "c"]),
+    ],
+)
+def test_column_that_is_first_or_called_so_is_taken_for_ids(file, text, ids):
+    table = read_labels(file("labels.csv", text))
+    assert (table.columns, table.ids) == (("k2",), ids)
+    assert table.values[:, 0].tolist() == [0, 0, 1]
+    assert "is taken for the names of the objects" in table.notes[0]
+
+
+@pytest.mark.parametrize("first", ["object", "k1"])
+def test_column_of_ids_elsewhere_is_refused(file, first):
+    rows = "".join(f"{i % 4},{i % 3},flower {i}\n" for i in range(40))
+    path = file("labels.csv", f"{first},k2,plant\n{rows}0,0,flower 0\n")
+    with pytest.raises(ValueError, match=r"'plant' has 40 values for 41 .*id_column;"):
+        read_labels(path)
+    assert read_labels(path, id_column="plant").ids[40] == "flower 0"
+    assert read_labels(path, columns=["k2"]).values.shape == (41, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n0,0\n1,0\n2,1\n",  # three numbers differ by chance
+        "a\nx\ny\nz\n",  # there is no other column
+        "id,b\n0,0\n-1,0\n2,1\n",  # somebody is not clustered
+        "id,b\nx,0\nx,0\nz,1\n",
+    ],
+)
+def test_what_may_be_a_clustering_is_not_taken_for_ids(file, text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = read_labels(file("labels.csv", text))
+    assert (table.ids, table.notes) == (None, ())
+
+
+def test_named_column_with_a_label_per_object_is_warned_about(file):
     path = file("labels.csv", "cell,k2\n10,0\n11,0\n12,1\n13,1\n")
     with pytest.warns(UserWarning, match="column 'cell' gives each of the 4 objects"):
-        read_labels(path)
+        read_labels(path, columns=["cell", "k2"])
 
 
 @given(st.lists(st.text("ab01_ ", max_size=3), min_size=1, max_size=20))
@@ -259,14 +303,16 @@ def test_number_too_large_for_a_label_is_refused_as_such(file, number):
 
 def test_names_among_features_hint_at_the_id_column(file):
     path = file("data.csv", "name,x\nann,1\nbob,2\n")
-    with pytest.raises(ValueError, match=r"'ann' is not.*pass it as id_column \(--id"):
+    with pytest.raises(ValueError, match=r"'ann' is not.*pass it as id_column\."):
         read_features(path)
 
 
 def test_row_numbers_among_features_are_warned_about(file):
     rows = "".join(f"{i},{i % 3}\n" for i in range(12))
-    with pytest.warns(UserWarning, match="column 'id' counts the objects.*--id-column"):
-        read_features(file("data.csv", "id,x\n" + rows))
+    with pytest.warns(UserWarning, match="column 'nr' counts the objects.*id_column"):
+        read_features(file("data.csv", "nr,x\n" + rows))
+    table = read_features(file("data.csv", "id,x\n" + rows))
+    assert (table.columns, table.ids) == (("x",), list(range(12)))
 
 
 def test_empty_feature_is_called_empty(file):

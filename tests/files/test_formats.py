@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ensclust
 from ensclust._files import sources
+from ensclust.cli._info import describe
 from ensclust.io import check_output, read_features, read_labels, write_labels
 from strategies import label_tables
 
@@ -134,6 +135,20 @@ def test_column_called_object_first_is_the_ids(tmp_path):
     assert (table.columns, table.ids) == (("k2",), ["10", "11", "12"])
 
 
+@pytest.mark.parametrize("kind", [".npy", ".parquet"])
+def test_integers_that_are_all_different_are_ids(tmp_path, kind):
+    labels = np.column_stack([np.arange(30)[::-1], np.arange(30) % 3])
+    write_labels(tmp_path / f"labels{kind}", labels, names=["cell", "k"])
+    if kind == ".parquet":
+        parquet.write_table(
+            pyarrow.table({"cell": labels[:, 0], "k": labels[:, 1]}),
+            tmp_path / "labels.parquet",
+        )
+    table = read_labels(tmp_path / f"labels{kind}")
+    assert table.ids == labels[:, 0].tolist()
+    assert (table.values[:, 0] == labels[:, 1]).all()
+
+
 # --- Parquet
 
 
@@ -230,6 +245,53 @@ def test_sparse_matrix_too_large_when_dense_is_refused(adata, monkeypatch):
         read_features(adata)
 
 
+def test_info_proposes_what_looks_like_a_clustering_and_says_what_it_left_out(
+    tmp_path,
+):
+    anndata = pytest.importorskip("anndata")
+    codes = np.arange(90) % 3
+    three = pandas.Categorical(codes.astype(str))
+    obs = dict.fromkeys(("groups", "leiden_0.5", "cell_type", "consensus"), three)
+    obs |= {"leiden_fine": pandas.Categorical(np.arange(90).astype(str) + "x")}
+    obs |= {"louvain": codes, "leiden_one": pandas.Categorical(["a"] * 90)}
+    index = [f"cell{i}" for i in range(90)]
+    cells = anndata.AnnData(obs=pandas.DataFrame(obs, index=index))
+    cells.uns["groups"] = {"params": {"resolution": 1.0, "random_state": 0}}
+    cells.uns["cell_type_colors"] = ["red", "green", "blue"]
+    ensclust.scverse.consensus(cells, ["groups", "leiden_0.5"], n_clusters=3)
+    cells.obsm["X_a"] = cells.obsm["X_pca"] = np.zeros((90, 2))
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    facts = describe(tmp_path / "cells.h5ad")
+    found = {column["name"]: column["left_out"] for column in facts["obs"]}
+    assert found == {
+        "groups": None,
+        "leiden_0.5": None,
+        "cell_type": "no clustering tool in uns or in the name",
+        "leiden_fine": "more values than the square root of the number of objects",
+        "louvain": "not categorical",
+        "leiden_one": "fewer than two values",
+        "consensus": "result of ensclust",
+        "consensus_certainty": "not categorical",
+    }
+    *left, consensus, cluster = facts["suggestions"]
+    assert "Left out, not categorical: louvain, consensus_certainty." in left
+    assert "Left out, result of ensclust: consensus." in left
+    assert consensus.endswith("-k K --columns groups,leiden_0.5")
+    assert cluster.endswith("-k K --columns X_pca")
+
+
+def test_info_says_where_there_are_too_few_clusterings(adata, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.read_h5ad(adata)
+    for name, words in (("leiden", "Only louvain looks"), ("louvain", "No column of")):
+        del cells.obs[name]
+        cells.write_h5ad(tmp_path / "few.h5ad")
+        hints = describe(tmp_path / "few.h5ad")["suggestions"]
+        assert any(
+            words in hint and "resolutions=[0.5, 1, 2]" in hint for hint in hints
+        )
+
+
 def test_h5ad_output_is_a_copy_with_categories_in_obs(adata, tmp_path):
     before = adata.read_bytes()
     labels = np.repeat([0, 1, -1], 10)
@@ -323,7 +385,7 @@ def _warned_at(call):
 
 def test_warnings_point_at_the_line_of_the_caller(tmp_path):
     path = tmp_path / "labels.csv"
-    path.write_text("cell,k\n7,0\n8,0\n9,1\n")
+    path.write_text("k1,k2\n7,0\n8,0\n9,1\n")
     few = [[0, 0], [0, 0], [1, 0], [-1, -1]]
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     model = ensclust.ECPCSHC(4, base_k=2, random_state=0)

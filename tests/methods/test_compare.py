@@ -1,6 +1,7 @@
 """compare() and describe(), and the commands that show what they find."""
 
 import json
+import sys
 import tracemalloc
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ensclust
 from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._quality.comparison import Comparison
+from ensclust._support import progress
 from ensclust.cli._info import _equal_columns, as_text, describe
 from strategies import ensembles, label_tables, random_ensemble
 
@@ -67,11 +70,99 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
 
     monkeypatch.setattr(METHODS["mcla"], "_solve", fail)
     ensemble = random_ensemble(30, 4, 2, seed=0)
-    with pytest.warns(UserWarning, match="mcla is left out: needs something"):
-        found = ensclust.compare(ensemble, 2, random_state=0)
+    found = ensclust.compare(ensemble, 2, random_state=0)
     assert set(found.methods) == set(METHODS) - {"mcla"}
+    assert found.left_out == {"mcla": "needs something"}
+    assert "mcla      needs something\n" in str(found)
     with pytest.raises(ImportError, match="needs something"):
         ensclust.compare(ensemble, 2, ["mcla"])
+
+
+def test_progress_of_a_comparison_names_the_method(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 600.0)
+    with progress.progress("comparing"):
+        ensclust.compare(random_ensemble(30, 4, 2, seed=0), 2, ["eac", "kcc"])
+    lines = [line.split(", ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert list(dict.fromkeys(lines)) == [
+        "ensclust: comparing: loading eac",
+        "ensclust: comparing: eac (1 of 2)",
+        "ensclust: comparing: loading kcc",
+        "ensclust: comparing: kcc (2 of 2)",
+    ]
+
+
+def test_without_pymetis_a_comparison_marks_mcla_and_goes_on(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    ensemble = random_ensemble(30, 4, 2, seed=0)
+    found = ensclust.compare(ensemble, 2, ["mcla", "eac"], random_state=0)
+    assert found.methods == ("eac",)
+    assert "\nmcla  needs pymetis: pip install pymetis\n" in str(found)
+    assert "mcla needs pymetis: pip install pymetis" in found._repr_html_()
+
+
+def test_comparison_with_the_truth():
+    ensemble = random_ensemble(60, 5, 3, seed=0, missing=0.1)
+    truth = np.random.default_rng(0).choice(["a", "b", "c"], 60).astype(object)
+    truth[::7] = None
+    known = truth != None  # noqa: E711  of each entry
+    found = ensclust.compare(ensemble, 3, ["eac", "kcc"], truth=truth, random_state=0)
+    for labels, nmi, ari in zip(found.labels.T, found.nmi, found.ari, strict=True):
+        both = known & (labels >= 0)
+        pair = labels[both], truth[both].astype(str)
+        assert nmi == pytest.approx(ensclust.metrics.nmi(*pair))
+        assert ari == pytest.approx(ensclust.metrics.ari(*pair))
+    table = found.to_pandas()
+    assert list(table.columns) == ["n_clusters", "anmi", "nmi", "ari", "seconds"]
+    assert tuple(table.index) == found.methods
+    assert table["ari"].tolist() == found.ari.tolist()
+    without = ensclust.compare(ensemble, 3, ["eac"], random_state=0)
+    assert without.nmi is without.ari is None
+    assert list(without.to_pandas().columns) == ["n_clusters", "anmi", "seconds"]
+
+
+@pytest.mark.parametrize(
+    ("truth", "words"),
+    [
+        ([0, 1], "truth has 2 entries, 2 of them known, for 30 objects"),
+        (np.full(30, -1), "truth has 30 entries, 0 of them known, for 30"),
+        (np.full(30, 0.5), r"truth cannot be read: labels\[0, 0\] = 0.5"),
+        (np.zeros((30, 2)), r"truth cannot be read: .* shape \(30, 2\)"),
+        (7, "truth cannot be read: "),
+    ],
+)
+def test_a_truth_that_is_none_is_refused(truth, words):
+    with pytest.raises(ValueError, match=words):
+        ensclust.compare(random_ensemble(30, 4, 2, seed=0), 2, ["eac"], truth=truth)
+
+
+def comparison(names):
+    n = len(names)
+    shape = np.arange(n * n).reshape(n, n) / (n * n)
+    labels = np.tile(np.arange(3)[:, None], n)
+    values = np.full(n, 0.5), np.full(n, 12.0), np.full(n, 0.25), np.full(n, 0.125)
+    return Comparison(tuple(names), labels, values[0], shape, *values[1:])
+
+
+def test_clusters_are_counted_where_numbers_are_left_out():
+    found = comparison(["a", "b"])
+    found.labels[:, 1] = [-1, 0, 7]
+    assert found.n_clusters == [3, 2]
+    assert [row["n_clusters"] for row in found.table] == [3, 2]
+
+
+@pytest.mark.parametrize("n", [2, 10, 25])
+def test_a_comparison_shows_a_table_that_fits_a_terminal(n):
+    names = [f"method-{i}" for i in range(n)]
+    lines = repr(comparison(names)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["clusters", "ANMI", "NMI", "ARI", "seconds"]
+    assert lines[1].split() == ["method-0", "3", "0.500", "0.250", "0.125", "12.00"]
+    # every pair is shown once, also where the columns come in parts
+    assert sum(line.count("0.") for line in lines[n + 3 :]) == n * n
+    last = f"{(n * n - 1) / (n * n):.3f}"
+    assert lines[-1].split()[:2] == [str(n), names[-1]]
+    assert lines[-1].endswith(last)
 
 
 def test_unknown_method_is_refused_with_the_list():
@@ -122,8 +213,7 @@ def test_many_clusters_take_no_table_of_all_codes():
 def test_fractions_make_it_features(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("name,x,y,z\na,0.1,100,1\nb,0.2,200,1\nc,0.3,300,1\n")
-    with pytest.raises(ValueError, match=r"column 'name': 'a' is not.*--id-column"):
-        describe(path)
+    assert "column 'name' is taken for the names" in as_text(describe(path))
     text = as_text(describe(path, id_column="name"))
     assert "3 objects, 3 features" in text
     assert "Constant, so without effect: z." in text
@@ -155,6 +245,6 @@ def test_h5ad_is_looked_at(tmp_path):
     cells.write_h5ad(path)
     facts = describe(path)
     leiden = {"name": "leiden", "kind": "category", "n_values": 2, "n_missing": 1}
-    assert facts["obs"] == [leiden]
+    assert facts["obs"] == [leiden | {"left_out": None}]
     assert f"ensclust consensus {path} -k K --columns leiden" in as_text(facts)
     assert f"ensclust cluster {path} -k K --columns X_pca" in as_text(facts)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sklearn.exceptions import SkipTestWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 import ensclust
+from common_checks import assert_checks_pass
 from ensclust import Ensemble, consensus
 from ensclust._methods import METHODS, make
 from ensclust.metrics import ari
@@ -30,12 +29,7 @@ def partition_of(labels):
 @pytest.mark.slow
 @every_method
 def test_scikit_learns_checks_pass_and_run(method):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkipTestWarning)
-        results = check_estimator(METHODS[method](n_clusters=3), on_fail=None)
-    failed = [r["check_name"] for r in results if r["status"] == "failed"]
-    assert failed == []
-    assert sum(r["status"] == "passed" for r in results) >= 44
+    assert_checks_pass(METHODS[method](n_clusters=3), at_least=48)
 
 
 @every_method
@@ -199,6 +193,7 @@ def test_predict_gives_training_objects_their_labels_in_any_subset(method):
     assert shares.shape == (150, 3)
     assert np.allclose(shares.sum(axis=1), 1)
     assert np.array_equal(model.memberships(X), shares)
+    assert np.array_equal(model.predict_proba(X), shares)
 
 
 def test_relabelling_and_permuting_clusterings_keep_the_partition():
@@ -298,6 +293,24 @@ def test_the_table_of_methods_is_public():
     assert ensclust.methods() == list(METHODS)
     for cls in METHODS.values():
         assert getattr(ensclust, cls.__name__) is cls
+
+
+def test_consensus_of_pandas_keeps_the_index():
+    ens = random_ensemble(60, 8, 4, seed=6)
+    alone = consensus(ens, 4, random_state=1)
+    frame = pd.DataFrame(ens.labels, index=[f"cell {i}" for i in range(60)])
+    series = [frame[m] for m in frame]
+    for labels in (frame, series):
+        found = consensus(labels, 4, random_state=1)
+        assert isinstance(found, pd.Series)
+        assert found.name == "consensus"
+        assert found.index.equals(frame.index)
+        assert found.tolist() == alone.tolist()
+    several = consensus(frame, [3, 4], random_state=1)
+    assert several.columns.tolist() == ["k3", "k4"]
+    assert several.index.equals(frame.index)
+    assert several["k4"].tolist() == alone.tolist()
+    assert isinstance(consensus(frame.to_numpy(), 4, random_state=1), np.ndarray)
 
 
 def test_consensus_takes_an_ensemble_without_copying_it():

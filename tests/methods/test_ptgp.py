@@ -250,3 +250,39 @@ def test_given_neighbors_and_steps_are_used():
     model.set_params(n_neighbors=2, steps=7).fit(labels)
     assert (model.n_neighbors_, model.steps_) == (2, 7)
     assert not hasattr(model, "_graph")
+
+
+def between(*groups):
+    """Return label rows of two groups that share nothing, and of rows between them."""
+    rows = [[0] * 10, [1] * 10, [*[0] * 5, *[1] * 4, 2], [3] * 9 + [2]]
+    return np.repeat(rows[: len(groups)], groups, axis=0)
+
+
+def test_two_rows_with_one_neighbour_walk_alike_by_definition():
+    ensemble = Ensemble(between(452, 230, 1, 1))  # of four rows K = T = 1 is published
+    first, second, middle, _ = ensemble.fragments().inverse[[0, 452, 682, 683]]
+    for steps in (1, 2, 5):
+        neighbors = literal_neighbors(ensemble, microclusters.published_size(4))
+        similarity = literal_similarity(neighbors, ensemble.fragments().counts, steps)
+        assert similarity[first, second] > 0.99
+        assert similarity[first, middle] < 0.01
+
+
+@pytest.mark.parametrize("groups", [(452, 230, 1), (452, 230, 1, 1)])
+def test_a_lump_that_no_input_has_is_doubted(groups):
+    labels = between(*groups)
+    with pytest.warns(UserWarning, match=r"PTGP put 68\d of 68\d objects .* than 45\d"):
+        found = consensus(labels, 2, "ptgp", random_state=0)
+    assert np.bincount(found).max() > 680
+
+
+def test_other_methods_part_what_three_rows_show():
+    for method in ("eac", "ecpcs-mc"):
+        found = consensus(between(452, 230, 1), 2, method, random_state=0)
+        assert np.bincount(found).tolist() == [453, 230]
+
+
+def test_a_lump_that_an_input_has_too_is_fine():
+    uneven = np.repeat([0, 1], [97, 3])
+    labels = np.column_stack([uneven, uneven, np.arange(100) % 2])
+    assert consensus(labels, 2, "ptgp", random_state=0).sum() == 3

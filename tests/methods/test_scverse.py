@@ -76,6 +76,44 @@ def test_labels_are_those_of_the_library(adata):
     assert adata.uns["tree"]["agreement"]["weight"].tolist() == [1, 2, 1]
 
 
+def test_clusters_are_numbered_by_size_in_anndata_only(adata):
+    adata = adata[5:].copy()  # 15 of the first group, 20 of the second
+    scverse.consensus(adata, KEYS, n_clusters=2)
+    labels = adata.obs["consensus"]
+    assert labels.tolist() == ["1"] * 15 + ["0"] * 20
+    shares = adata.obsm["consensus_memberships"]
+    assert shares.argmax(axis=1).tolist() == labels.cat.codes.tolist()
+    columns = [adata.obs[key] for key in KEYS]
+    runs = Ensemble.from_clusterings(columns)
+    assert ensclust.consensus(runs, 2).tolist() == [0] * 15 + [1] * 20
+    sure = ensclust.Certainty.of(runs, labels.cat.codes)
+    found = adata.uns["consensus"]["cluster_consensus"]
+    assert np.array_equal(found, sure.cluster_consensus)
+    assert np.array_equal(adata.obs["consensus_certainty"], sure.item_consensus)
+
+
+def test_the_number_of_clusters_is_found_and_kept(adata):
+    scverse.consensus(adata, KEYS)
+    found = adata.uns["consensus"]
+    assert found["params"]["n_clusters"] == "auto"
+    assert found["n_clusters"] == adata.obs["consensus"].nunique()
+    runs = Ensemble.from_clusterings([adata.obs[key] for key in KEYS])
+    labels = ensclust.consensus(runs, "auto", random_state=0)
+    assert found["n_clusters"] == labels.max() + 1
+
+
+@pytest.mark.parametrize("method", ["ecpcs-mc", "kcc"])
+def test_texts_that_are_numbers_are_read_as_in_files(adata, tmp_path, method):
+    rng = np.random.default_rng(0)
+    for name in ("a", "b", "c"):  # with "10", and "-1" as HDBSCAN writes noise
+        adata.obs[name] = pd.Categorical(rng.integers(-1, 12, 40).astype(str))
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    table = ensclust.io.read_labels(tmp_path / "cells.h5ad", columns=["a", "b", "c"])
+    labels = ensclust.consensus(table.values, 4, method=method, random_state=0)
+    scverse.consensus(adata, ["a", "b", "c"], n_clusters=4, method=method)
+    assert ari(adata.obs["consensus"].cat.codes, labels) == 1
+
+
 def test_a_copy_leaves_the_original_alone(adata):
     before = adata.copy()
     other = scverse.consensus(adata, KEYS, n_clusters=2, copy=True)
@@ -128,15 +166,43 @@ def test_backed_data_stay_on_disk(adata, tmp_path):
             r"'leiden' is not in adata.obs. Its columns: truth",
         ),
         ("truth", r"keys='truth' is one name. Give a list"),
-        ([], "nothing to combine.*Columns: truth, fine, number, part, score"),
+        ([], "nothing to combine.*Columns: truth, fine, number, part, score, half"),
         (None, "nothing to combine"),
         (["truth", "score"], r"keys=\['truth', 'score'\].*not all clusterings.*labels"),
+        (["truth", "half"], "not all clusterings.*0.5"),
     ],
 )
 def test_keys_that_cannot_be_are_refused_by_name(adata, keys, message):
+    adata.obs["half"] = pd.Categorical([0.5, 1.5] * 20)
     with pytest.raises(ValueError, match=message):
         scverse.consensus(adata, keys, n_clusters=2)
     assert "consensus" not in adata.obs
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"resolutions": 1.0}, r"resolutions=1.0 is no list. Use \[1.0, ...\]"),
+        ({"resolutions": [1, 2, 1.0]}, "resolutions holds 1 more than.*seeds=2 runs"),
+        ({"resolutions": [1], "seeds": 0}, "seeds=0; expected how many seeds, 1 or"),
+        ({"resolutions": [1], "seeds": True}, "seeds=True; expected how many"),
+        ({"resolutions": [1], "seeds": 1.5}, "seeds=1.5; expected how many"),
+        ({"resolutions": [1], "seeds": []}, r"seeds=\[\]; expected how many"),
+        ({"resolutions": [1], "seeds": [-1]}, r"seeds=\[-1\]; expected.* 0 or more"),
+        ({"resolutions": [1], "seeds": [3, 3]}, "expected seeds that differ"),
+        ({"resolutions": [1], "fraction": 0}, "fraction=0; expected a number above 0"),
+        ({"resolutions": [1], "fraction": 1.1}, "fraction=1.1; expected .*at most 1"),
+        ({"resolutions": [1], "fraction": "a"}, "fraction='a'; expected a number"),
+        ({"resolutions": [1], "random_state": -1}, "random_state=-1; expected an int"),
+        ({"keys": ["truth"], "seeds": 3}, "seeds=3 .*no resolutions to run it at"),
+        ({"keys": ["truth"], "fraction": 0.5}, "fraction=0.5 are about runs of Leiden"),
+        ({"keys": ["truth"], "n_clusters": "best"}, "n_clusters"),
+    ],
+)
+def test_runs_that_cannot_be_are_refused(adata, given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        scverse.consensus(adata, **given)
+    assert list(adata.obs) == ["truth", "fine", "number", "part", "score"]
 
 
 @pytest.mark.parametrize("resolution", [0, -1, "fine", np.nan])
@@ -183,3 +249,63 @@ def test_real_cells_backed_by_a_file_take_keys_and_resolutions(pbmc_file):
     assert table.index[0] == "louvain"
     assert table["nmi"].min() > 0.5
     backed.file.close()
+
+
+def test_every_resolution_is_run_with_every_seed(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    resolutions = np.arange(0.5, 1.2, 0.5)
+    scverse.consensus(pbmc, resolutions=resolutions, seeds=[3, 8], n_clusters=6)
+    names = [f"consensus_leiden_{r}_seed{s}" for r in ("0.5", "1") for s in (3, 8)]
+    found = pbmc.uns["consensus"]
+    assert found["params"]["keys"].tolist() == names
+    assert found["params"]["seeds"].tolist() == [3, 8]
+    assert found["params"]["resolutions"].tolist() == [0.5, 1]
+    assert found["agreement"].index.tolist() == names
+    assert not pbmc.obs[names[2]].equals(pbmc.obs[names[3]])
+    # A run is the same whatever others there are; a number of seeds begins at
+    # random_state.
+    scverse.consensus(pbmc, resolutions=[1], seeds=2, random_state=7, key_added="b")
+    assert (pbmc.obs["b_leiden_1_seed8"] == pbmc.obs[names[3]]).all()
+    scverse.consensus(pbmc, resolutions=[1], random_state=8, key_added="c")
+    assert (pbmc.obs["c_leiden_1"] == pbmc.obs[names[3]]).all()
+
+
+def test_each_run_draws_its_own_cells(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    with pytest.warns(UserWarning, match="5 of 700 objects are in no base"):
+        scverse.consensus(pbmc, resolutions=[0.5, 1], seeds=2, fraction=0.7)
+    runs = pbmc.obs.filter(regex="_leiden_")
+    assert runs.notna().sum().tolist() == [490] * 4
+    assert len(runs.notna().T.drop_duplicates()) == 4
+    assert pbmc.obs["consensus"].notna().sum() == runs.notna().any(axis=1).sum()
+    assert pbmc.uns["consensus"]["params"]["fraction"] == 0.7
+    with pytest.warns(UserWarning, match="210 of 700 objects"):
+        scverse.consensus(pbmc, resolutions=[1], fraction=0.7, random_state=1)
+    assert pbmc.obs["consensus_leiden_1"].equals(runs["consensus_leiden_1_seed1"])
+
+
+def test_cells_may_share_a_name(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    asked = {"keys": ["louvain"], "resolutions": [0.5, 1], "seeds": 2, "n_clusters": 6}
+    wanted = scverse.consensus(pbmc, **asked, copy=True).obs
+    pbmc.obs.index = ["cell"] * 700  # as after joining datasets
+    scverse.consensus(pbmc, **asked)
+    assert pbmc.obs.reset_index(drop=True).equals(wanted.reset_index(drop=True))
+
+
+def test_hundreds_of_runs_are_written_at_once(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    scverse.consensus(pbmc, resolutions=[0.1], seeds=120, n_clusters=3)
+    assert len(pbmc.obs.filter(regex="_leiden_").columns) == 120
+
+
+def test_consensus_of_other_seeds_agrees_better_than_single_runs_do(pbmc):
+    pytest.importorskip("igraph", reason="needs the extra scverse")
+    asked = {"resolutions": np.arange(0.2, 2.01, 0.2), "n_clusters": 9}
+    for key, seeds in (("a", range(5)), ("b", range(5, 10))):
+        scverse.consensus(pbmc, seeds=seeds, key_added=key, **asked)
+    one, other = (pbmc.obs.filter(regex=f"^{key}_leiden_") for key in "ab")
+    single = [ari(one[x], other[y]) for x, y in zip(one, other, strict=True)]
+    assert len(single) == 50
+    assert np.mean(single) < 0.97
+    assert ari(pbmc.obs["a"], pbmc.obs["b"]) > 0.99

@@ -41,7 +41,14 @@ def test_quick_run_writes_tables_and_summary(tmp_path, monkeypatch):
     arguments = "table1 table2 table3 --quick --runs 1 --datasets wine,gisette -q"
     done = run(arguments + " --methods eac,ecpcs-hc --n-jobs 1", tmp_path)
     assert done.exit_code == 0
-    assert done.stdout.strip() == str(tmp_path / "summary.md")
+    *lines, last = done.stdout.splitlines()
+    assert last == str(tmp_path / "summary.md")
+    assert lines[0] == "Means over 1 run of wine;"
+    head = "NMI true-k NMI best-k ARI true-k ARI best-k"
+    assert " ".join(lines[3].split()) == head
+    assert [line.split()[0] for line in lines[4:6]] == ["eac", "ecpcs-hc"]
+    assert lines[4].split()[2] == "(86.34)"  # the paper's
+    assert max(map(len, lines[:6])) <= 80  # then come paths
     text = (tmp_path / "table2.md").read_text()
     assert "| gisette | true-k | not available" in text
     assert "| gisette |" in (tmp_path / "table1.md").read_text()

@@ -195,3 +195,10 @@ def test_simrank_is_updated_three_times_unless_told_otherwise():
     assert (similarity.simrank(ens) == similarity.simrank(ens, updates=3)).all()
     with pytest.raises(ValueError, match=r"^updates="):
         similarity.simrank(ens, updates=-1)
+
+
+@given(ensembles())
+def test_an_ensemble_stands_for_its_jaccard_coefficients(ens):
+    W = similarity.jaccard(ens)
+    for function in (similarity.propagate, similarity.trajectories):
+        assert np.array_equal(function(ens, 3), function(W, 3))

@@ -34,6 +34,26 @@ def test_rows_are_the_rows_of_the_dense_matrix(ens):
             assert np.allclose(operator.row(i), dense[i], atol=1e-14)
 
 
+@given(ensembles(max_objects=20), st.sampled_from([0.01, 0.25, 0.5, 1.0]))
+def test_sparse_keeps_what_reaches_the_threshold(ens, threshold):
+    weights = 1 + np.arange(ens.n_clusterings)
+    for operator in (
+        CoAssociation(ens),
+        CoAssociation(ens, weights=weights),
+        CoAssociation(ens, similarity.simrank(ens), pairs="all", decay=0.8),
+    ):
+        dense = operator.dense()
+        expected = np.where(dense >= threshold, dense, 0)
+        assert np.array_equal(operator.sparse(threshold).toarray(), expected)
+
+
+def test_sparse_needs_no_more_than_the_budget():
+    operator = CoAssociation(np.arange(2000)[:, None] // 100)
+    assert operator.sparse().nnz == 20 * 100**2
+    with pytest.raises(MemoryError, match=r"similarities of at least 0\.5 needs over"):
+        operator.sparse(max_memory=10**6)
+
+
 @given(ensembles())
 def test_fixed_point_is_within_1e_8_of_the_similarity(ens):
     operator = CoAssociation(ens, enhanced(ens))

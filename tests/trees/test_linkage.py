@@ -222,8 +222,9 @@ def test_progress_counts_the_merges_that_are_left(max_regions, monkeypatch):
     told = mock.Mock()
     monkeypatch.setattr(linkage, "tell", told)
     tree = link(enhanced(random_ensemble(60, 6, 4, seed=0)), max_regions=max_regions)
-    done, total = zip(*(call.args for call in told.call_args_list), strict=True)
+    done, total, phases = zip(*(call.args for call in told.call_args_list), strict=True)
     assert set(total) == {done[-1]}
+    assert set(phases) == {"merges"}
     assert sorted(done) == list(done)
     assert 0 < done[0] <= done[-1]
     if max_regions:

@@ -23,6 +23,7 @@ from ensclust import (
     KCC,
     MCLA,
     ClusterGraphDisplay,
+    ClusteringTreeDisplay,
     ConsensusMatrixDisplay,
     DendrogramDisplay,
     Ensemble,
@@ -45,6 +46,7 @@ DISPLAYS = {
     "stability": StabilityDisplay,
     "select-k": SelectKDisplay,
     "graph": ClusterGraphDisplay,
+    "clusterings": ClusteringTreeDisplay,
 }
 
 
@@ -158,7 +160,7 @@ def test_every_display_draws_any_number_of_clusters(method, k):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\w+ formed")
         model.fit(labels)
-    for name in ("matrix", "stability", "graph", "dendrogram"):
+    for name in ("matrix", "stability", "graph", "clusterings", "dendrogram"):
         if name == "dendrogram" and method != "ecpcs-hc":
             continue
         DISPLAYS[name].from_estimator(model).figure_.canvas.draw()
@@ -194,7 +196,9 @@ def test_objects_in_no_clustering_are_left_out_and_named(method):
     ClusterGraphDisplay.from_estimator(model)
 
 
-@pytest.mark.parametrize("name", ["matrix", "dendrogram", "stability", "graph"])
+@pytest.mark.parametrize(
+    "name", ["matrix", "dendrogram", "stability", "graph", "clusterings"]
+)
 def test_a_result_without_any_cluster_is_refused(name):
     model = EAC(1, base="precomputed", random_state=0)
     with pytest.warns(UserWarning, match="3 of 3 objects"):
@@ -543,3 +547,52 @@ def test_a_tree_can_be_drawn_from_base_clusterings():
     assert shown.n_clusters == 3
     with pytest.raises(ValueError, match=r"KCC has no dendrogram.*EAC"):
         DendrogramDisplay.from_ensemble(runs, method="kcc")
+
+
+# --- how clusters split from one clustering to the next
+
+
+@given(ensembles())
+def test_edges_of_the_tree_are_shares_of_the_lower_cluster(ens):
+    if ens.absent().all():
+        return
+    display = ClusteringTreeDisplay(ens)
+    expected = {}
+    for m in range(ens.n_clusterings - 1):
+        upper, lower = ens.labels[:, m], ens.labels[:, m + 1]
+        for j in range(ens.cluster_counts[m + 1]):
+            above = upper[(lower == j) & (upper >= 0)]
+            for i in np.unique(above):
+                edge = int(ens.offsets[m] + i), int(ens.offsets[m + 1] + j)
+                expected[edge] = np.mean(above == i)
+    found = dict(zip(map(tuple, display.edges.tolist()), display.shares, strict=True))
+    assert found == pytest.approx(expected)
+
+
+def test_clusters_that_nest_are_drawn_without_a_crossing():
+    fine = np.random.default_rng(0).permutation(12)  # numbers that say nothing
+    runs = np.column_stack([fine[np.arange(48) // size] for size in (24, 12, 4)])
+    display = ClusteringTreeDisplay(runs)
+    (x, y), lines = display.places.T, display.edges
+    assert set(y) == {0, -1, -2}
+    for upper, lower in lines:
+        for other, below in lines[y[lines[:, 0]] == y[upper]]:
+            assert (x[upper] - x[other]) * (x[lower] - x[below]) >= 0
+
+
+def test_nodes_of_the_tree_have_names_and_colours(ensemble):
+    pandas = pytest.importorskip("pandas")
+    runs = pandas.DataFrame({"coarse": list("aabb"), "fine": list("xyzz")})
+    display = ClusteringTreeDisplay.from_ensemble(runs, [0, 0, 1, 1])
+    ticks = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert sorted(ticks) == ["coarse", "fine"]
+    assert [text.get_text() for text in display.ax_.texts] == list("abxyz")
+    assert display.clusters.tolist() == [0, 1, 0, 0, 1]
+
+
+def test_base_clusterings_of_an_estimator_are_drawn_from_coarse_to_fine():
+    runs = np.column_stack([np.arange(24) // size for size in (4, 12, 6)])
+    model = EAC(2, base="precomputed", random_state=0).fit(runs)
+    display = ClusteringTreeDisplay.from_estimator(model)
+    assert display.names == ["1", "2", "0"]
+    assert display.ensemble.cluster_counts.tolist() == [2, 4, 6]

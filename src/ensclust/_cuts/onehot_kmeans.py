@@ -182,8 +182,10 @@ class Centres:
 
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the mean similarity to each cluster, scaled to sum to 1."""
-        order = np.argsort(self.names, kind="stable")[(self.names < 0).sum() :]
-        return self.affinity.memberships(self.members.T[order], rows)
+        used = self.names >= 0
+        histogram = np.zeros((self.names.max() + 1, len(self.members)), np.int64)
+        histogram[self.names[used]] = self.members.T[used]
+        return self.affinity.memberships(histogram, rows)
 
 
 @dataclass(frozen=True, eq=False)

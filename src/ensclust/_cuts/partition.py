@@ -189,7 +189,7 @@ def import_metis():
         return import_optional("pymetis", 'partitioner="metis"', "metis")
     except ImportError as error:
         msg = f'{error}, or use partitioner="ncut", which needs nothing.'
-        raise ImportError(msg) from error
+        raise ImportError(msg, name=error.name) from error
 
 
 class TransferCut:

@@ -112,7 +112,9 @@ def contingency(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
         # One more row and column for the objects that either leaves out.
         row = np.where(labels < 0, n_clusters, labels) * (k + 1)
         cells = row + np.minimum(ensemble.columns[m], k)
-        counts = np.bincount(cells, minlength=(n_clusters + 1) * (k + 1))
+        counts = np.bincount(
+            cells, ensemble.multiplicity, minlength=(n_clusters + 1) * (k + 1)
+        )
         table[:, first:last] = counts.reshape(-1, k + 1)[:n_clusters, :k]
     return table
 

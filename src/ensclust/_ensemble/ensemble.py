@@ -28,10 +28,12 @@ from ensclust._support.encoding import (
 from ensclust._support.validation import (
     bad_label_shape,
     check_noise,
+    check_rows,
     late_noise,
     naming_index,
     no_clusterings,
     no_table,
+    ragged_rows,
 )
 
 _DTYPES = (np.uint8, np.uint16, np.uint32)
@@ -63,7 +65,9 @@ class Ensemble:
     ----------
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
-        number, NaN or None means "not clustered here". An Ensemble is taken as it is.
+        number, NaN or None means "not clustered here". A list of M label vectors
+        (arrays, Series or Categoricals of length n_objects) means M clusterings. An
+        Ensemble is taken as it is.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" the negative labels of a clustering, as HDBSCAN and DBSCAN
         write them, are one more cluster of it; NaN and None stay missing.
@@ -84,6 +88,9 @@ class Ensemble:
         The codes, unsigned; the sentinel ``missing`` stands for "not clustered".
     has_missing : bool
         Whether any object is left out of any clustering.
+    multiplicity : ndarray of shape (N,) or None
+        As how many each object counts, where ``fit`` got a ``sample_weight``; None is
+        one each.
 
     Notes
     -----
@@ -101,6 +108,8 @@ class Ensemble:
            [ 1,  0]], dtype=int32)
     >>> ens.n_base_clusters, ens.sizes.tolist()
     (4, [2, 2, 1, 2])
+    >>> Ensemble([np.array([0, 0, 1]), np.array([2, 5, 5])])
+    Ensemble(n_objects=3, n_clusterings=2, n_base_clusters=4)
     >>> Ensemble([[0], [1], [-1], [-1], [None]], noise="own-cluster").labels.ravel()
     array([ 1,  2,  0,  0, -1], dtype=int32)
     """
@@ -112,9 +121,12 @@ class Ensemble:
         if isinstance(labels, Ensemble):
             if noise != "missing":
                 raise late_noise(noise, labels)
-            self._adopt(labels.columns, labels.categories)
+            self._adopt(labels.columns, labels.categories, labels.multiplicity)
         else:
-            self._adopt(*_encode(label_columns(labels, noise), noise))
+            columns = label_columns(labels, noise)
+            if not are_vectors(labels):
+                check_rows(labels, len(columns[0]), len(columns))
+            self._adopt(*_encode(columns, noise))
 
     @classmethod
     def from_clusterings(
@@ -135,31 +147,30 @@ class Ensemble:
         check_noise(noise)
         if not hasattr(clusterings, "__iter__"):
             raise no_clusterings(clusterings)
-        vectors = [as_sequence(vector) for vector in clusterings]
-        lengths = [len(vector) for vector in vectors]
-        for m, length in enumerate(lengths):
-            if length != lengths[0]:
-                msg = (
-                    f"clusterings[{m}] has {length} labels, clusterings[0] has "
-                    f"{lengths[0]}. All clusterings must label the same objects; "
-                    "use -1 where one leaves an object out."
-                )
-                raise ValueError(msg)
-        if not vectors or not lengths[0]:
-            raise bad_label_shape((0, len(vectors)))
-        codes = _encode([as_vector(vector) for vector in vectors], noise)
-        return cls.from_codes(*codes)
+        return cls.from_codes(*_encode(_label_vectors(clusterings), noise))
 
     @classmethod
     def from_codes(
-        cls, columns: np.ndarray, categories: Sequence[np.ndarray]
+        cls,
+        columns: np.ndarray,
+        categories: Sequence[np.ndarray],
+        multiplicity: np.ndarray | None = None,
     ) -> Ensemble:
-        """Take (M, N) codes of base clusters as they are, unchecked and not copied."""
+        """Take (M, N) codes of base clusters as they are, unchecked and not copied.
+
+        With a ``multiplicity``, (N,) integers of at least 1, each object counts as so
+        many.
+        """
         ensemble = cls.__new__(cls)
-        ensemble._adopt(columns, categories)
+        ensemble._adopt(columns, categories, multiplicity)
         return ensemble
 
-    def _adopt(self, columns: np.ndarray, categories: Sequence[np.ndarray]) -> None:
+    def _adopt(
+        self,
+        columns: np.ndarray,
+        categories: Sequence[np.ndarray],
+        multiplicity: np.ndarray | None = None,
+    ) -> None:
         columns.flags.writeable = False
         self.columns = columns
         self.categories = tuple(categories)
@@ -170,6 +181,7 @@ class Ensemble:
         self.n_base_clusters = int(self.offsets[-1])
         self.missing = int(np.iinfo(columns.dtype).max)
         self.places: np.ndarray | None = None
+        self.multiplicity = multiplicity
 
     @property
     def labels(self) -> np.ndarray:
@@ -179,6 +191,8 @@ class Ensemble:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Objects per base cluster, shape (Nc,)."""
+        if self.multiplicity is not None:
+            return _frozen(self.intersections().diagonal().copy())
         sizes = np.zeros(self.n_base_clusters, np.int64)
         for column, first, end in zip(
             self.columns, self.offsets[:-1], self.offsets[1:], strict=True
@@ -192,6 +206,8 @@ class Ensemble:
     @cached_property
     def has_missing(self) -> bool:
         """Whether any object is left out of any clustering."""
+        if self.multiplicity is not None:
+            return bool((self.columns == self.missing).any())
         return int(self.sizes.sum()) < self.n_objects * self.n_clusterings
 
     def absent(self) -> np.ndarray:
@@ -224,15 +240,34 @@ class Ensemble:
         """
         with naming_index("rows", rows, self.n_objects):
             columns = np.ascontiguousarray(self.columns[:, rows])
-        return Ensemble.from_codes(columns, self.categories)
+        times = None if self.multiplicity is None else self.multiplicity[rows]
+        return Ensemble.from_codes(columns, self.categories, times)
 
     def select(self, clusterings: np.ndarray) -> Ensemble:
         """Return the ensemble of the given clusterings (a mask or indices)."""
         with naming_index("clusterings", clusterings, self.n_clusterings):
             numbers = np.arange(self.n_clusterings)[clusterings]
         return Ensemble.from_codes(
-            self.columns[numbers], [self.categories[m] for m in numbers]
+            self.columns[numbers],
+            [self.categories[m] for m in numbers],
+            self.multiplicity,
         )
+
+    def known_by(self, rows: np.ndarray) -> Ensemble:
+        """Return all objects, coded by the base clusters of some of them (a mask).
+
+        Those that none of these is in count as "not clustered", as in :meth:`recode`.
+        """
+        codes, categories = np.empty_like(self.columns), []
+        for m, values in enumerate(self.categories):
+            k = len(values)
+            is_known = np.zeros(k + 1, bool)
+            is_known[np.minimum(self.columns[m, rows], k)] = True
+            is_known[k] = False
+            table = np.where(is_known, np.cumsum(is_known) - 1, self.missing)
+            codes[m] = table[np.minimum(self.columns[m], k)]
+            categories.append(values[is_known[:k]])
+        return Ensemble.from_codes(codes, categories)
 
     def recode(self, labels: Any) -> Ensemble:
         """Return labels of other objects, numbered by the categories of this ensemble.
@@ -269,6 +304,8 @@ class Ensemble:
             ``|C_i ∩ C_j|``; the diagonal holds the sizes. Time N M^2 / 2 increments
             of cache-resident tables, memory Nc^2.
         """
+        if self.multiplicity is not None:
+            return self._weighted_intersections()
         overlap = np.zeros((self.n_base_clusters, self.n_base_clusters), np.int64)
         np.fill_diagonal(overlap, self.sizes)
         pairs = np.array(list(combinations(range(self.n_clusterings), 2)), np.int64)
@@ -280,6 +317,15 @@ class Ensemble:
         ]
         parallel.run(_kernels.counting.count_pairs, tasks, n_jobs=n_jobs)
         return overlap
+
+    def _weighted_intersections(self) -> np.ndarray:
+        """Count by distinct rows; sums of integers below 2**53 are exact."""
+        overlap = np.zeros((self.n_base_clusters, self.n_base_clusters))
+        counts = self.fragments().counts.astype(np.float64)
+        _kernels.bipartite.weighted_overlap(
+            self.fragment_codes(), self.offsets, counts, overlap
+        )
+        return overlap.astype(np.int64)
 
     @cached_property
     def _fragments(self) -> Fragments:
@@ -295,6 +341,9 @@ class Ensemble:
         _, first, inverse, counts = np.unique(
             rank, return_index=True, return_inverse=True, return_counts=True
         )
+        if self.multiplicity is not None:
+            counts = np.zeros(len(first), np.int64)
+            np.add.at(counts, inverse, self.multiplicity)
         labels = np.ascontiguousarray(_outside(self.columns[:, first]).T)
         return Fragments(_frozen(labels), _frozen(inverse), _frozen(counts))
 
@@ -329,15 +378,17 @@ class Ensemble:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ensemble):
             return NotImplemented
-        return np.array_equal(self.columns, other.columns)
+        times: list[Any] = [self.multiplicity, other.multiplicity]
+        return np.array_equal(self.columns, other.columns) and np.array_equal(*times)
 
     def __getstate__(self) -> dict:
         """Return what cannot be found again: neither sizes nor fragments."""
-        return {name: vars(self)[name] for name in ("columns", "categories", "places")}
+        kept = ("columns", "categories", "places", "multiplicity")
+        return {name: vars(self)[name] for name in kept}
 
     def __setstate__(self, state: dict) -> None:
         """Restore a pickled ensemble, whose arrays are writeable until then."""
-        self._adopt(state["columns"], state["categories"])
+        self._adopt(state["columns"], state["categories"], state.get("multiplicity"))
         self.places = state["places"]
 
     __hash__ = None  # type: ignore[assignment]
@@ -408,9 +459,11 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     """Return the M columns of a label table, each (N,).
 
-    ``labels`` is an array-like, a DataFrame, or the path of a file that
-    :func:`ensclust.io.read_labels` reads.
+    ``labels`` is an array-like, a DataFrame, a list of label vectors, or the path of a
+    file that :func:`ensclust.io.read_labels` reads.
     """
+    if are_vectors(labels):
+        return _label_vectors(labels)
     if isinstance(labels, str | os.PathLike):
         labels = read_labels(labels).labels(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
@@ -431,6 +484,48 @@ def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     return columns
 
 
+def are_vectors(labels: Any) -> bool:
+    """Whether these are label vectors, one per clustering, rather than rows."""
+    is_list = isinstance(labels, list | tuple) or (
+        isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == object
+    )
+    return is_list and any(
+        hasattr(vector, "__array__") and getattr(vector, "ndim", 1) == 1
+        for vector in labels
+    )
+
+
+def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
+    """Return label vectors of the same objects as arrays of equal length, or raise."""
+    vectors = [as_sequence(vector) for vector in clusterings]
+    lengths = [len(vector) for vector in vectors]
+    for m, length in enumerate(lengths):
+        if length != lengths[0]:
+            msg = (
+                f"clusterings[{m}] has {length} labels, clusterings[0] has "
+                f"{lengths[0]}. All clusterings must label the same objects; "
+                "use -1 where one leaves an object out."
+            )
+            raise ValueError(msg)
+    if not vectors or not lengths[0]:
+        raise bad_label_shape((0, len(vectors)))
+    _check_index(vectors)
+    return [as_vector(vector) for vector in vectors]
+
+
+def _check_index(vectors: list[Any]) -> None:
+    """Raise where pandas Series name their objects differently."""
+    named = [(m, v.index) for m, v in enumerate(vectors) if hasattr(v, "iloc")]
+    for m, index in named[1:]:
+        if not index.equals(named[0][1]):
+            msg = (
+                f"clusterings[{m}] has another index than clusterings[{named[0][0]}]. "
+                "Bring them into one order with pandas.concat(clusterings, axis=1), "
+                "or pass arrays, series.to_numpy(), which go by position."
+            )
+            raise ValueError(msg)
+
+
 def _table(labels: Any) -> np.ndarray:
     if hasattr(labels, "toarray"):
         msg = (
@@ -441,11 +536,7 @@ def _table(labels: Any) -> np.ndarray:
     try:
         table = unmasked(labels)
     except ValueError as error:
-        msg = (
-            "labels has rows of different length. Give one row per object with one "
-            "label per base clustering, -1 where there is none."
-        )
-        raise ValueError(msg) from error
+        raise ragged_rows(labels) from error
     if table.ndim == 0:
         raise no_table(labels)
     if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):

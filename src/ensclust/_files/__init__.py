@@ -1,1 +1,1 @@
-"""Files: readers and writers of tables in every format; columns, no ensembles."""
+"""Files: readers and writers of tables in every format; models; no ensembles."""

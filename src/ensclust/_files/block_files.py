@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ensclust._files import h5ad, sources
+from ensclust._files import h5ad, matlab, sources
 from ensclust._support.columns import choose_columns
 
 KINDS = (
@@ -66,6 +66,8 @@ def open_source(path: Path, columns, content: str) -> sources.Source:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return sources.open_parquet(path)
+    if suffix == ".mat":
+        return matlab.open_matlab(path, columns or (), content)
     if suffix != ".h5ad":
         return sources.open_numpy(path, columns or ())
     return (

@@ -15,6 +15,8 @@ from ensclust._support.validation import gibibytes, import_optional
 
 _LARGEST = 2**31  # bytes that X may take when its zeros are written out
 _SHOWN = 20
+# Of clustering tools, as they are in the names of columns that they write.
+_TOOLS = ("leiden", "louvain", "phenograph", "kmeans", "snn_res", "seurat_clusters")
 
 
 def require_anndata(what: str) -> Any:
@@ -104,21 +106,27 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
 
 
 def contents(path: Path) -> dict[str, Any]:
-    """Return what the file holds: sizes, obs columns with kinds, names in obsm."""
+    """Return what the file holds: sizes, obs columns with kinds, names in obsm.
+
+    ``left_out`` of a column is why it does not look like a clustering, or None.
+    """
     with _reading(path) as file:
         obs, obsm = _element(file, "obs"), file.get("obsm", {})
+        columns: list[dict[str, Any]] = [
+            {
+                "name": str(name),
+                "kind": str(obs[name].dtype),
+                "n_values": int(obs[name].nunique()),
+                "n_missing": int(obs[name].isna().sum()),
+            }
+            for name in obs.columns
+        ]
+        for column in columns:
+            column["left_out"] = _no_clustering(file, len(obs), **column)
         return {
             "n_objects": len(obs),
             "n_genes": len(_element(file, "var")),
-            "obs": [
-                {
-                    "name": str(name),
-                    "kind": str(obs[name].dtype),
-                    "n_values": int(obs[name].nunique()),
-                    "n_missing": int(obs[name].isna().sum()),
-                }
-                for name in obs.columns
-            ],
+            "obs": columns,
             "obsm": {
                 name: list(obsm[name].shape)
                 for name in obsm
@@ -127,26 +135,76 @@ def contents(path: Path) -> dict[str, Any]:
         }
 
 
-def write_copy(source: Path, handle: IO[bytes], columns: dict[str, np.ndarray]) -> None:
-    """Write a copy of ``source`` whose obs has these columns of labels as well.
+def _no_clustering(
+    file: Any, n_objects: int, *, name: str, kind: str, n_values: int, **_: Any
+) -> str | None:
+    """Return why a column of obs does not look like a base clustering, or None."""
+    is_tools = "resolution" in _keys(file, f"uns/{name}/params")
+    if {"agreement", "cluster_consensus"} <= _keys(file, f"uns/{name}"):
+        return "result of ensclust"
+    if kind != "category":
+        return "not categorical"
+    if n_values < 2:
+        return "fewer than two values"
+    if n_values > max(2, math.sqrt(n_objects)):
+        return "more values than the square root of the number of objects"
+    if not is_tools and not any(tool in name.lower() for tool in _TOOLS):
+        return "no clustering tool in uns or in the name"
+    return None
 
-    They are categories "0", "1", ... as scanpy writes them; -1 is a missing value. All
-    else is copied as it is, so that memory does not depend on the size of X.
+
+def _keys(file: Any, path: str) -> set[str]:
+    """Return the names in a group; none where there is no such group."""
+    found = file.get(path, {})
+    return set(found.keys()) if hasattr(found, "keys") else set()
+
+
+def by_size(labels: np.ndarray) -> np.ndarray:
+    """Return the clusters, the largest first; of equal ones the lower number."""
+    return np.argsort(-np.bincount(labels[labels >= 0]), kind="stable")
+
+
+def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:
+    """Return labels as scanpy writes them: "0" is the largest cluster, -1 missing.
+
+    Another order of the clusters than by size can be given.
+    """
+    pandas = import_optional("pandas", "writing h5ad", "anndata")
+    order = by_size(labels) if order is None else order
+    rank = np.append(np.argsort(order), -1)  # what -1 finds is the last
+    return pandas.Categorical.from_codes(rank[labels], [*map(str, range(len(order)))])
+
+
+def write_copy(
+    source: Path,
+    handle: IO[bytes],
+    obs: dict[str, Any],
+    obsm: dict[str, np.ndarray] | None = None,
+    uns: dict[str, Any] | None = None,
+) -> None:
+    """Write a copy of ``source`` that has these columns and entries as well.
+
+    All else is copied as it is, so that memory does not depend on the size of X.
     """
     io = require_anndata("writing")
     h5py = import_optional("h5py", "writing h5ad", "anndata")
-    pandas = import_optional("pandas", "writing h5ad", "anndata")
     with source.open("rb") as original:
         shutil.copyfileobj(original, handle)
     with h5py.File(handle, "r+") as file:
-        obs = io.read_elem(file["obs"])
-        for name, labels in columns.items():
-            if len(labels) != len(obs):
-                msg = f"{source} has {len(obs)} objects, but {len(labels)} labels came."
+        table = io.read_elem(file["obs"])
+        for name, values in obs.items():
+            if len(values) != len(table):
+                msg = (
+                    f"{source} has {len(table)} objects, but {len(values)} labels came."
+                )
                 raise ValueError(msg)
-            known = [str(i) for i in range(int(labels.max(initial=-1)) + 1)]
-            obs[name] = pandas.Categorical.from_codes(labels, categories=known)
-        io.write_elem(file, "obs", obs)
+            table[name] = values
+        io.write_elem(file, "obs", table)
+        for place, entries in (("obsm", obsm), ("uns", uns)):
+            for name, value in (entries or {}).items():
+                if place not in file:
+                    io.write_elem(file, place, {})
+                io.write_elem(file[place], name, value)
 
 
 @contextmanager

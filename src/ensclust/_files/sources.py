@@ -42,6 +42,8 @@ class Source:
         reading may begin anywhere at no cost.
     width : int
         Bytes that a feature takes, at least, when it is read.
+    note : str
+        What was chosen of the file, if something was.
     """
 
     names: list[str]
@@ -52,6 +54,7 @@ class Source:
     choice: str = ""
     pieces: list[int] = field(default_factory=list)
     width: int = 4
+    note: str = ""
 
 
 def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:
@@ -68,26 +71,16 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     the columns X1, X2, ... and can be named as a whole, X; a file of one array gives
     1, 2, ...
     """
-    arrays = _load(path)
+    return from_arrays(path, _load(path), wanted)
+
+
+def from_arrays(
+    path: Path, arrays: dict[str, np.ndarray], wanted: Sequence[str], note: str = ""
+) -> Source:
+    """Return arrays as one table, as :func:`open_numpy` says."""
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
-    for name, array in named.items():
-        if array.ndim not in (1, 2) or not array.dtype.itemsize:
-            what = f"array {name!r}" if name else "an array"
-            msg = (
-                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
-                "rows and columns."
-            )
-            raise ValueError(msg)
-    lengths = {len(array) for array in named.values()}
-    if len(lengths) != 1:
-        msg = (
-            f"{path} holds arrays of different length: {_in_words(arrays)}. Name those "
-            "that describe the same objects in columns (--columns)."
-        )
-        raise ValueError(msg)
-    if not (n_rows := lengths.pop()):
-        msg = f"{path} holds no objects."
-        raise ValueError(msg)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    n_rows = _length(path, named, shapes)
     several = len(arrays) > 1
     names: list[str] = []
     groups: dict[str, list[int]] = {}
@@ -120,8 +113,38 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
 
     width = 4 if any(a.dtype == np.float32 for a in named.values()) else 8
     return Source(
-        names, n_rows, blocks, index, groups, _in_words(arrays) * mixed, width=width
+        names,
+        n_rows,
+        blocks,
+        index,
+        groups,
+        in_words(shapes) * mixed,
+        width=width,
+        note=note,
     )
+
+
+def _length(path: Path, named: dict[str, np.ndarray], shapes: dict) -> int:
+    """Return the number of rows of arrays, or raise where they are no table."""
+    for name, array in named.items():
+        if array.ndim not in (1, 2) or not array.dtype.itemsize:
+            what = f"array {name!r}" if name else "an array"
+            msg = (
+                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
+                "rows and columns."
+            )
+            raise ValueError(msg)
+    lengths = {len(array) for array in named.values()}
+    if len(lengths) != 1:
+        msg = (
+            f"{path} holds arrays of different length: {in_words(shapes)}. Name those "
+            "that describe the same objects in columns (--columns)."
+        )
+        raise ValueError(msg)
+    if not (n_rows := lengths.pop()):
+        msg = f"{path} holds no objects."
+        raise ValueError(msg)
+    return n_rows
 
 
 def whole_file(array: np.ndarray) -> Path | None:
@@ -156,9 +179,10 @@ def _check_text(path: Path, column: np.ndarray) -> None:
         raise ValueError(msg)
 
 
-def _in_words(arrays: dict[str, np.ndarray]) -> str:
+def in_words(shapes: dict[str, tuple[int, ...]]) -> str:
+    """Return "X (150 x 4), y (150)"."""
     return ", ".join(
-        f"{name} ({' x '.join(map(str, one.shape))})" for name, one in arrays.items()
+        f"{name} ({' x '.join(map(str, shape))})" for name, shape in shapes.items()
     )
 
 

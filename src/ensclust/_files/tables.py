@@ -9,23 +9,25 @@ import numbers
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from io import TextIOWrapper
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensclust._files import block_files, h5ad
-from ensclust._files.cells import (
+from ensclust._files import arrow_text, block_files, h5ad
+from ensclust._files.cells import Labels
+from ensclust._files.cleaning import check_rules, clean
+from ensclust._files.features import Features
+from ensclust._files.text import (
+    PACKED,
     STDIN,
-    Features,
-    Labels,
+    Lines,
+    Records,
     counts_columns,
     is_header,
-    read_records,
+    open_lines,
 )
 from ensclust._support import memory
 from ensclust._support.columns import choose_columns
@@ -35,6 +37,7 @@ from ensclust._support.whole_files import check_writable, refuse_input, replacin
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
+_READ = (*_FORMATS, ".mat", ".csv.gz", ".csv.zst")
 _ROWS = 4096  # records converted at a time, fewer where they are long
 _CELLS = 2**18
 _MUCH = "Pass over it in blocks (Blocks(path), --engine blocks), or use fewer columns."
@@ -55,12 +58,18 @@ class Table:
         The cells of the id column, as they are in the file.
     empty : ndarray of shape (n_objects, n_columns) or None
         Which labels are -1 because their cells are empty; None if no cell is.
+    categories : Table or None
+        Columns of texts beside features, as labels, with ``categorical="join"``.
+    notes : tuple of str
+        What the reader took for ids, left out or filled in, in words.
     """
 
     values: np.ndarray
     columns: tuple[str, ...]
     ids: list | None = None
     empty: np.ndarray | None = None
+    categories: "Table | None" = None
+    notes: tuple[str, ...] = ()
 
     def labels(self, noise: str) -> np.ndarray:
         """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
@@ -75,28 +84,50 @@ def read_features(
     columns: Sequence[str] | None = None,
     id_column: str | None = None,
     header: bool | None = None,
+    exclude: Sequence[str] | None = None,
+    numeric_only: bool = False,
+    missing: str = "refuse",
+    categorical: str = "refuse",
 ) -> Table:
     r"""Read a table of numbers, one row per object.
 
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, told by its extension; "-" is CSV
-        on standard input. Text is UTF-8, its delimiter one of comma, semicolon, tab
-        and ``|``, or spaces between numbers. Of an h5ad file, X is read.
+        A CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file, told by its extension; "-"
+        is CSV on standard input. CSV and TSV may be packed (.csv.gz, .csv.zst). Text is
+        UTF-8, its delimiter one of comma, semicolon, tab and ``|``, or spaces between
+        numbers. Of an h5ad file, X is read; of a MATLAB file, the matrix that is named
+        in ``columns``, or the only one.
     columns : sequence of str, optional
         Names of the columns to use, in this order; by default all but the ids. In an
-        NPZ file the name of a matrix stands for all its columns; in an h5ad file so
-        does the name of an entry of obsm, such as X_pca, and other names are genes.
+        NPZ or MATLAB file the name of a matrix stands for all its columns; in an h5ad
+        file so does the name of an entry of obsm, such as X_pca, and other names are
+        genes.
     id_column : str, optional
         The column that names the objects. By default the first column of a table if it
         is called "object", as :func:`write_labels` calls it, or has no name, as pandas
-        and R write it; the index of a Parquet or h5ad file.
+        and R write it; the index of a Parquet or h5ad file; else, if no ``columns`` are
+        given, a column of texts that are (nearly) all different if it is the first or
+        is called so, such as "id", "name" or "cell_id", or of whole numbers that all
+        differ if it is called so.
     header : bool, optional
         Whether a text file's first line holds names. By default it does if it has a
         cell that is no number while the rest of that column is, or else cells that
         are no numbers and never come again in their column, or if it is 0, 1, ..., as
         pandas names columns by default (with a warning).
+    exclude : sequence of str, optional
+        Names of columns to leave out.
+    numeric_only : bool
+        Leave out columns that hold any text, as ``categorical="drop"``.
+    missing : "refuse", "drop" or "impute"
+        What to do with objects that have missing cells (empty, NA, NaN, ? and the
+        like): raise, leave them out, or put the median of the column in their place.
+        Unless they are refused, columns without any value are left out.
+    categorical : "refuse", "drop" or "join"
+        What to do with columns that hold any text: raise, leave them out, or return
+        them as base clusterings, in ``categories`` of the table. Columns with as many
+        texts as would make most clusters single objects are left out by both.
 
     Returns
     -------
@@ -105,8 +136,9 @@ def read_features(
 
     Notes
     -----
-    Memory is that of the values, the ids and one block of rows. Text takes about 0.5
-    microseconds a cell.
+    Memory is that of the values, the ids and one block of rows. Text is parsed by
+    PyArrow where it is installed, at about the speed of pandas, else in about 0.2
+    microseconds a cell; the result is the same.
 
     Examples
     --------
@@ -121,12 +153,24 @@ def read_features(
     array([[5., 2.],
            [7., 3.]])
     """
-    table = _read(path, columns, id_column, header, Features)
-    values = table.values
+    rule = check_rules(
+        missing=missing, categorical=categorical, numeric_only=numeric_only
+    )
+    choice = {"columns": columns, "id_column": id_column, "exclude": exclude}
+    cells, ids = read_cells(path, Features, header=header, **choice)
+    done = clean(cells, ids, guess=columns is None, missing=missing, categorical=rule)
+    joined = None
+    if done.joined:
+        names, labels = zip(*done.joined, strict=True)
+        joined = Table(np.column_stack(labels), names, done.ids)
+    values = done.values
+    table = Table(
+        values, tuple(done.names), done.ids, categories=joined, notes=tuple(done.notes)
+    )
     if columns is None and values.shape[1] > 1 and _counts_objects(values[:, 0]):
         warn(
             f"{path}: column {table.columns[0]!r} counts the objects. If it names "
-            "them, pass it as id_column (--id-column)."
+            "them, pass it as id_column."
         )
     return table
 
@@ -137,11 +181,15 @@ def read_labels(
     columns: Sequence[str] | None = None,
     id_column: str | None = None,
     header: bool | None = None,
+    exclude: Sequence[str] | None = None,
 ) -> Table:
     r"""Read base clusterings, one row per object and one column per clustering.
 
     Parameters are those of :func:`read_features`, but of an h5ad file the columns of
-    obs are read, and ``columns`` must say which of them are clusterings.
+    obs are read, and ``columns`` must say which of them are clusterings. Where neither
+    ``columns`` nor ``id_column`` is given, a column whose values are (nearly) all
+    different is taken for the ids if it is the first or is called so, such as "id",
+    "name" or "cell_id"; elsewhere it is refused.
 
     Returns
     -------
@@ -154,7 +202,7 @@ def read_labels(
     Notes
     -----
     Memory is that of the values (one byte a label where they are below 128), the ids
-    and one block of rows. Text takes about 0.5 microseconds a cell.
+    and one block of rows.
 
     Examples
     --------
@@ -168,13 +216,14 @@ def read_labels(
            [ 2,  0],
            [ 2,  1]], dtype=int8)
     """
-    table = _read(path, columns, id_column, header, Labels)
+    choice = {"columns": columns, "id_column": id_column, "exclude": exclude}
+    cells, ids = read_cells(path, Labels, header=header, **choice)
+    table = _labels_table(cells, ids, guess=columns is None)
     for name, column in zip(table.columns, table.values.T, strict=True):
         if _all_distinct(column):
             warn(
                 f"{path}: column {name!r} gives each of the {len(column)} objects a "
-                "label of its own. If it names the objects, pass it as id_column "
-                "(--id-column)."
+                "label of its own. If it names the objects, pass it as id_column."
             )
     return table
 
@@ -187,7 +236,7 @@ def check_output(
     given, path = os.fspath(path), Path(path)
     if given == "-":
         return
-    suffix = _suffix(path)
+    suffix = _suffix(path, _FORMATS)
     if suffix == ".parquet":
         import_optional("pyarrow.parquet", "writing Parquet", "parquet")
     if suffix == ".h5ad":
@@ -219,7 +268,8 @@ def write_labels(
         What the first column, "object", shows; by default 0, 1, ...
     source : str or path, optional
         The h5ad file that the objects come from. An h5ad output is a copy of it with
-        the labels as categories in obs; -1 is a missing value there.
+        the labels as categories in obs. There -1 is a missing value, and clusters are
+        numbered by size, as scanpy's are.
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
@@ -240,15 +290,18 @@ def write_labels(
             pyarrow = import_optional("pyarrow", "writing Parquet", "parquet")
             parquet.write_table(pyarrow.table({"object": objects, **columns}), handle)
         elif suffix == ".h5ad":
-            h5ad.write_copy(Path(source or ""), handle, columns)
+            obs = {name: h5ad.categorical(own) for name, own in columns.items()}
+            h5ad.write_copy(Path(source or ""), handle, obs)
         else:
             text = TextIOWrapper(handle, "utf-8", newline="")
             write_rows(text, _TEXT[suffix] or ",", objects, columns)
             text.detach()
 
 
-def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Table:
-    """Read any format; ``kind`` turns cells into numbers."""
+def read_cells(
+    path, kind, *, columns=None, id_column=None, header=None, exclude=None
+) -> tuple[Any, list | None]:
+    """Read any format; return the cells, as ``kind`` keeps them, and the ids."""
     check_path(path)
     if header not in (None, True, False):
         raise unexpected(header, "header", "True, False or None")
@@ -257,7 +310,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
     if path != STDIN:
         _check_readable(path)
     if suffix in _TEXT:
-        return _read_text(path, columns, id_column, header, kind)
+        return _read_text(path, kind, header, columns, id_column, exclude)
     wanted = [*(columns or ()), *filter(None, [id_column])]
     source = block_files.open_source(
         path, wanted, "labels" if kind is Labels else "features"
@@ -269,7 +322,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         msg = f"{path} holds no objects."
         raise ValueError(msg)
     id_at, used = choose_columns(
-        path, source.names, columns, id_column, source.index, source.groups
+        path, source.names, columns, id_column, source.index, source.groups, exclude
     )
     memory.require(
         source.n_rows * len(used) * (1 if kind is Labels else source.width),
@@ -277,6 +330,7 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         _MUCH,
     )
     cells = kind(path, [source.names[i] for i in used])
+    cells.notes += [source.note] * bool(source.note)
     ids: list = []
     done = 0
     for block in source.blocks([*used, *([] if id_at is None else [id_at])]):
@@ -284,18 +338,19 @@ def _read(path, columns, id_column, header, kind: type[Features | Labels]) -> Ta
         ids += [] if id_at is None else block[-1].tolist()
         done += len(block[0])
         tell(done, source.n_rows)
-    return _table(cells, None if id_at is None else ids)
+    return cells, None if id_at is None else ids
 
 
-def _read_text(path, columns, id_column, header, kind) -> Table:
-    with closing(read_records(path, _TEXT[path.suffix.lower()])) as records:
-        head = list(islice(records, 1))
-        if not head:
+def _read_text(path, kind, header, columns, id_column, exclude) -> tuple:
+    with open_lines(path) as lines:
+        records = Records(path, lines, _TEXT[_suffix(path)])
+        first_line = records.take(1)
+        if not first_line:
             msg = f"{path} is empty; expected a table with one row per object."
             raise ValueError(msg)
-        first = [cell.strip() for cell in head[0][1]]
+        first = [cell.strip() for cell in first_line[0][1]]
         n_rows = min(_ROWS, max(256, _CELLS // len(first)))
-        block = list(islice(chain(head, records), n_rows))
+        block = [*first_line, *records.take(n_rows - 1)]
         rows = [row for _, row in block]
         has_header = is_header(rows) if header is None else header
         if header is None and len(rows) > 1 and counts_columns(rows):
@@ -305,26 +360,58 @@ def _read_text(path, columns, id_column, header, kind) -> Table:
             )
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         index = 0 if has_header and len(names) > 1 and names[0] in _INDEX else None
-        id_at, used = choose_columns(path, names, columns, id_column, index)
-        cells = kind(path, [names[i] for i in used])
-        ids: list[str] = []
+        id_at, used = choose_columns(
+            path, names, columns, id_column, index, exclude=exclude
+        )
         if has_header and len(block) == 1:
             msg = f"{path} has a header line ({', '.join(first[:5])}) but no objects."
             raise ValueError(msg)
-        block = block[1:] if has_header else block
-        while block:
-            rows = [row for _, row in block]
+        cells = kind(path, [names[i] for i in used])
+        ids: list[str] | None = None if id_at is None else []
+        _add_records(block[has_header:], used, id_at, cells, ids)
+        _add_rest(records, lines, n_rows, used, id_at, cells, ids)
+    return cells, ids
+
+
+def _add_records(block: list, used: list[int], id_at, cells, ids) -> None:
+    rows = [row for _, row in block]
+    if id_at is not None:
+        ids += [row[id_at].strip() for row in rows]
+    if rows and used != list(range(len(rows[0]))):
+        rows = [[row[i] for i in used] for row in rows]
+    if rows:
+        cells.add_rows([line for line, _ in block], rows)
+
+
+def _add_rest(
+    records: Records, lines: Lines, n_rows: int, used: list[int], id_at, cells, ids
+) -> None:
+    """Add what follows the first block: by Arrow, or by records where it cannot."""
+    while text := lines.piece():
+        memory.require(16 * len(text), f"the table of {records.path}", _MUCH)
+        is_text = {i: cells.is_text(m) for m, i in enumerate(used)}
+        is_text |= {} if id_at is None else {id_at: True}
+        columns = arrow_text.parse(text, records.delimiter, records.width, is_text)
+        if (
+            columns is not None
+            and id_at not in used
+            and cells.add_parsed(records.line, [columns[i] for i in used])
+        ):
+            records.skip(len(columns[used[0]]))
             if id_at is not None:
-                ids += [row[id_at].strip() for row in rows]
-            if used != list(range(len(first))):
-                rows = [[row[i] for i in used] for row in rows]
-            cells.add_rows([line for line, _ in block], rows)
-            block = list(islice(records, n_rows))
-    return _table(cells, None if id_at is None else ids)
+                ids += [text.strip() for text in columns[id_at].to_pylist()]
+        else:
+            lines.put_back(text)
+            _add_records(records.take(n_rows), used, id_at, cells, ids)
 
 
-def _table(cells: Features | Labels, ids: list | None) -> Table:
-    return Table(cells.values(), tuple(cells.names), ids, getattr(cells, "empty", None))
+def _labels_table(cells: Labels, ids: list | None, *, guess: bool) -> Table:
+    """Return the labels that were read; ``guess`` if no columns were named."""
+    if guess and (found := cells.take_ids(known=ids is not None)):
+        name, ids = found
+        cells.notes.append(f"column {name!r} is taken for the names of the objects")
+    values, notes = cells.values(), tuple(cells.notes)
+    return Table(values, tuple(cells.names), ids, cells.empty, notes=notes)
 
 
 def _all_distinct(column: np.ndarray) -> bool:
@@ -343,10 +430,16 @@ def _counts_objects(column: np.ndarray) -> bool:
     return may_be and bool((column == np.arange(len(column)) + column[0]).all())
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, known: Sequence[str] = _READ) -> str:
+    """Return the ending that tells the format; that of text before it was packed."""
     suffix = path.suffix.lower()
-    if suffix and suffix not in _FORMATS:
-        msg = f"{path} ends in {suffix!r}. Use one of {', '.join(_FORMATS)}."
+    if suffix in PACKED and known == _READ:
+        inner = Path(path.stem).suffix.lower()
+        if inner in _TEXT:
+            return inner
+        suffix = inner + suffix
+    if suffix and suffix not in known:
+        msg = f"{path} ends in {suffix!r}. Use one of {', '.join(known)}."
         raise ValueError(msg)
     return suffix
 

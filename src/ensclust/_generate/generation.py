@@ -397,7 +397,7 @@ class Fitted(NamedTuple):
         if self.frame is not None:
             own = self.kmeans
             found = base_kmeans.label([*own.values()], self.frame.place(X), n_jobs)
-            labels |= zip(own, found, strict=True)
+            labels |= zip(own, found.astype(np.int32), strict=True)  # -1 fits too
         for m, (model, view) in enumerate(zip(self.models, self.views, strict=True)):
             if m not in labels:
                 labels[m] = np.asarray(model.predict(view.of(X)))

@@ -16,9 +16,8 @@ from scipy import sparse
 from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.counting import check_widths
 from ensclust._stream.engines import fold
-from ensclust._support import parallel
+from ensclust._support import parallel, progress
 from ensclust._support.features import extent
-from ensclust._support.progress import tell
 from ensclust._support.validation import check_magnitude
 
 _CELLS = 2**22  # of an array in memory that are worked on at a time
@@ -50,7 +49,7 @@ class InMemory:
         """Yield the rows in pieces, with the number of the first row of each."""
         spans = parallel.strips(self.n_objects, max(1, _CELLS // self.X.shape[1]))
         for done, (a, b) in enumerate(spans):
-            tell(done, len(spans), phase)
+            progress.tell(done, len(spans), phase)
             yield a, self._scaled(self.X[a:b])
 
 
@@ -87,7 +86,8 @@ class InBlocks:
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all blocks, combined."""
-        return fold(self.blocks, partial(_on_table, work=work), combine)
+        with progress.phase(phase):
+            return fold(self.blocks, partial(_on_table, work=work), combine)
 
 
 def survey(X: Any) -> Survey:

@@ -1,6 +1,9 @@
 """The one way kernels are compiled."""
 
 import numba
+from numba.core import event
+
+from ensclust._kernels._compiling import compiling
 
 
 def jit(function):
@@ -26,4 +29,24 @@ def _compiled(function, *, fastmath):
     try:
         return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
     except RuntimeError:
+        compiling.is_kept = False
         return numba.njit(nogil=True, fastmath=fastmath)(function)
+
+
+class _Watch(event.Listener):
+    """Hears when Numba compiles, which is not when it finds a kernel in its cache."""
+
+    def on_start(self, event):
+        if _is_ours(event):
+            compiling.begin()
+
+    def on_end(self, event):
+        if _is_ours(event):
+            compiling.end()
+
+
+def _is_ours(event) -> bool:
+    return event.data["dispatcher"].py_func.__module__.startswith("ensclust.")
+
+
+event.register("numba:compile", _Watch())

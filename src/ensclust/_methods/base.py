@@ -17,7 +17,8 @@ from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.agreement import agreement_weights
-from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.alignment import check_reference
+from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
 from ensclust._generate.objects import survey
@@ -33,6 +34,7 @@ from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.validation import (
     check_choice,
     check_n_clusters,
+    check_sample_weight,
     check_weights,
 )
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
@@ -81,31 +83,64 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, sample_weight=None, reference=None):
         """Find the consensus of the base clusterings of ``X``.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
-            an (n_samples, M) array, a DataFrame, an Ensemble or the path of a file.
-            A Dask array or Blocks of either: ``labels_`` is then lazy.
+            an (n_samples, M) array, a DataFrame, a list of M label vectors, an Ensemble
+            or the path of a file. A Dask array or Blocks of either: ``labels_`` is then
+            lazy.
         y : ignored
             Present for scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            Whole numbers of at least 0: an object counts as so many when the consensus
+            is made. With precomputed labels that is the same as repeating its row. Base
+            clusterings of features are made without weights. An object of weight 0 has
+            no say, and gets the label that :meth:`predict` gives it.
+        reference : array-like of shape (n_samples,) or None
+            Numbers of clusters to keep, such as those of an earlier fit, -1 or NaN for
+            objects that it does not know: each cluster gets the number of the one that
+            it shares most objects with, see :func:`ensclust.align`, else a new number
+            above them. Where that leaves gaps, :meth:`memberships` has columns of 0.
 
         Returns
         -------
         self
         """
-        self._fit_cuts(X, [self.n_clusters])
+        given = {"sample_weight": sample_weight, "reference": reference}
+        self._fit_cuts(X, [self.n_clusters], **given)
         return self
 
-    def _fit_cuts(self, X, ks: list, *, checkpoint: Any = None) -> driver.Solved:
+    def _fit_cuts(
+        self,
+        X,
+        ks: list,
+        *,
+        checkpoint: Any = None,
+        sample_weight: Any = None,
+        reference: Any = None,
+    ) -> driver.Solved:
         """Fit, and return what came of each k; of the first, the model keeps it."""
         self._validate_params()
+        if sample_weight is not None:
+            require_array(X, "sample_weight")
+            self._check_weighted(ks)
+        if reference is not None:
+            require_array(X, "reference")
         generation_seed, seed = self._seeds()
         counts = self._counts(X, ks, generation_seed, checkpoint)
-        solved = driver.solve(self, counts, ks, seed)
+        if reference is not None:
+            reference = check_reference(reference, counts.n_objects)
+        if sample_weight is None:
+            solved = driver.solve(self, counts, ks, seed)
+        else:
+            times = check_sample_weight(sample_weight, counts.n_objects)
+            solved = driver.solve_weighted(self, counts, times, ks, seed)
+        if reference is not None:
+            solved = driver.refer(solved, reference)
         found = solved.cuts[0]
         labels = solved.labels()
         fitted = {
@@ -134,20 +169,20 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             return counts
         if not is_stream(X):
             X = validate_features(self, X)
-            generator = self._generator(X.shape[0], seed)
+            generator = self._generator(X.shape[0], ks, seed)
             self.generator_ = generator.fit_checked(X)
             return generator.ensemble_
         self._check_stream(ks)
         blocks = as_blocks(X, "features")
         known = survey(blocks)
-        generator = self._generator(known.n_objects, seed)
+        generator = self._generator(known.n_objects, ks, seed)
         self.generator_ = generator.fit_stream(blocks, known)
         self.n_features_in_ = self.generator_.n_features_in_
         return driver.count(self, self.generator_.stream_, ks)
 
-    def _generator(self, n_samples: int, seed: int) -> EnsembleGenerator:
-        k = self._check_k(self.n_clusters, n_samples)
-        lowest = 2 if isinstance(k, str) else k
+    def _generator(self, n_samples: int, ks: list, seed: int) -> EnsembleGenerator:
+        checked = [self._check_k(k, n_samples) for k in ks]
+        lowest = min(2 if isinstance(k, str) else k for k in checked)
         return EnsembleGenerator(
             self.n_clusterings,
             base_k=(
@@ -218,6 +253,10 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         rows = in_memory(self.ensemble_) if X is None else self._encode(X)
         return self.assignment_.memberships(rows, n_jobs=self.n_jobs)
 
+    def predict_proba(self, X) -> np.ndarray:
+        """Return :meth:`memberships` of ``X``, by scikit-learn's name for them."""
+        return self.memberships(X)
+
     def certainty(self) -> Certainty:
         """Return how far the base clusterings support the consensus.
 
@@ -266,6 +305,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             ensemble = ensemble.take(objects)
             labels = self.assignment_.label(ensemble, n_jobs=self.n_jobs)
             dendrogram = None  # its leaves are rows, not objects
+        elif dendrogram is not None and dendrogram.n_objects < (labels >= 0).sum():
+            dendrogram = None  # objects of weight 0 are not in it
         precomputed = self._is_precomputed()
         return Result(
             method=self._method_name(),
@@ -303,7 +344,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
         """Remember, or compare, the names of the columns of precomputed labels."""
-        if isinstance(labels, (Ensemble, str, os.PathLike)):
+        if isinstance(labels, (Ensemble, str, os.PathLike)) or are_vectors(labels):
             labels = ensemble.columns.T
         validate_data(self, labels, skip_check_array=True, reset=reset)
 
@@ -334,6 +375,15 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         if "auto" in ks:
             what = "k = auto"
             raise labels_needed(what)
+
+    def _check_weighted(self, ks: list) -> None:
+        """Raise what cannot be done with objects that count as several."""
+        if "auto" in ks:
+            msg = (
+                'sample_weight and n_clusters="auto" do not go together: select_k '
+                "counts every object once. Give a number of clusters."
+            )
+            raise ValueError(msg)
 
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
@@ -508,6 +558,15 @@ class OneHotMethod(BaseConsensus):
             )
             raise ValueError(msg)
 
+    def _check_weighted(self, ks: list) -> None:
+        super()._check_weighted(ks)
+        if not isinstance(self.init, str):
+            msg = (
+                "sample_weight and init as objects do not go together. Use "
+                'init="random".'
+            )
+            raise ValueError(msg)
+
     def _repairs(self) -> bool:
         """Whether a random row becomes the centroid of an empty cluster."""
         return True
@@ -538,6 +597,13 @@ def missing_hook(method: BaseConsensus, hook: str, what: str) -> NotImplementedE
     )
 
 
+def require_array(X: Any, what: str) -> None:
+    """Raise where a stream cannot do what was asked for."""
+    if is_stream(X):
+        msg = f"{what} needs X in memory, not a stream. Pass an array, or leave it out."
+        raise ValueError(msg)
+
+
 def labels_needed(what: str) -> ValueError:
     """Return the error for what a stream, known by its counts, cannot do."""
     return ValueError(
@@ -547,8 +613,9 @@ def labels_needed(what: str) -> ValueError:
 
 
 @contextmanager
-def fewer_clusters_are_fine() -> Iterator[None]:
-    """Leave out the warning that a method formed fewer clusters than asked for."""
+def any_cut_is_fine() -> Iterator[None]:
+    """Leave out the warnings about what came of a number that is only tried."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\w+ formed \d+ of n_clusters")
+        warnings.filterwarnings("ignore", message=r"\w+ put \d+ of \d+ objects into")
         yield

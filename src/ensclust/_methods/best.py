@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 from ensclust._ensemble.agreement import mean_nmi
 from ensclust._ensemble.flow import Counts, Cut, Solution
+from ensclust._kernels._compiling import stopwatch
 from ensclust._methods import driver
 from ensclust._methods.base import BaseConsensus, labels_needed
 from ensclust._methods.parameters import parameter
 from ensclust._methods.table import METHODS
 from ensclust._support.documentation import MethodInfo
+from ensclust._support.progress import phase
 from ensclust._support.validation import check_choices
 
 QUICK = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")
@@ -91,9 +92,10 @@ class BestConsensus(BaseConsensus):
         for name in self._names(counts):
             model = METHODS[name](**shared)
             driver.require_memory(model, counts)
-            start = time.perf_counter()
-            solution = model._solve(counts, weights=None, seed=model._seeds()[1])
-            runs.append((name, solution, time.perf_counter() - start))
+            with phase(name):
+                seconds = stopwatch()
+                solution = model._solve(counts, weights=None, seed=model._seeds()[1])
+                runs.append((name, solution, seconds()))
         return BestOf(runs, self.n_jobs)
 
     def _check_stream(self, ks: list) -> None:
@@ -121,13 +123,13 @@ class BestOf:
         """Cut all of them, and keep what agrees best with the inputs."""
         found: list[tuple] = []
         for name, solution, seconds in self.runs:
-            start = time.perf_counter()
+            more = stopwatch()
             own = driver.numbered(solution.cut(n_clusters, counts), counts, self.n_jobs)
             row = {
                 "method": name,
                 "anmi": mean_nmi(counts, own.labels),
                 "n_clusters": own.n_clusters,
-                "seconds": seconds + time.perf_counter() - start,
+                "seconds": seconds + more(),
             }
             found.append((own, row))
         # Stable: of equally good methods the one that was named first.

@@ -1,6 +1,5 @@
 """compare(): several methods on the same base clusterings, side by side."""
 
-import time
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
@@ -8,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._ensemble.agreement import agreement, pairwise_nmi
+from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._kernels._compiling import stopwatch
 from ensclust._methods.consensus import consensus
 from ensclust._methods.table import METHODS, name_of
 from ensclust._quality.comparison import Comparison
-from ensclust._support.progress import tell
+from ensclust._support.progress import phase
 from ensclust._support.validation import (
     check_choices,
     check_n_clusters,
     check_random_state,
-    warn,
+    lacking,
 )
 
-_SMALL = 200  # objects to compile kernels on, so that no time contains it
+_SMALL = 200  # objects to load kernels with, so that no time contains it
 
 
 def compare(
@@ -29,6 +30,7 @@ def compare(
     n_clusters: int,
     methods: Sequence | None = None,
     *,
+    truth: Any = None,
     random_state=None,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -41,8 +43,11 @@ def compare(
     n_clusters : int
         Number of consensus clusters.
     methods : sequence of str, classes or estimators, optional
-        Methods, as in :func:`ensclust.consensus`; by default all whose requirements are
-        installed.
+        Methods, as in :func:`ensclust.consensus`; by default all. One of them that
+        needs a package that is not installed is left out, and ``left_out`` says so.
+    truth : array-like of shape (n_objects,), optional
+        The true classes, integers or text; NaN, None and negative numbers are unknown.
+        With it, the result has the NMI and ARI of each method.
     random_state : int, RandomState instance or None
         Decides the results; each method gets the same seed.
     n_jobs : int or None
@@ -58,13 +63,17 @@ def compare(
     --------
     >>> import ensclust
     >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
-    >>> found = ensclust.compare(labels, 2, ["eac", "ecpcs-mc"], random_state=0)
+    >>> truth = ["a", "a", "b", "b", "b"]
+    >>> found = ensclust.compare(labels, 2, ["eac", "ecpcs-mc"], truth=truth)
     >>> found.agreement
     array([[1., 1.],
            [1., 1.]])
+    >>> found.ari.round(2)
+    array([1., 1.])
     """
     ensemble = Ensemble(labels)
     check_n_clusters(n_clusters, ensemble.n_objects)
+    classes = None if truth is None else _classes(truth, ensemble.n_objects)
     named = _named(methods)
     if not isinstance(random_state, Integral):
         random_state = check_random_state(random_state).randint(2**31 - 1)
@@ -72,31 +81,57 @@ def compare(
     small = ensemble.take(np.flatnonzero(~ensemble.absent())[:_SMALL])
     results: dict[str, np.ndarray] = {}
     seconds: dict[str, float] = {}
-    for name, method in named.items():
+    left_out: dict[str, str] = {}
+    for i, (name, method) in enumerate(named.items(), 1):
         try:
-            _compile(small, method, settings)
+            with phase(f"loading {name}"):
+                _load(small, method, settings)
         except ImportError as error:
-            if methods is not None:
+            left_out[name] = lacking(error)
+            if len(left_out) == len(named):
                 raise
-            warn(f"{name} is left out: {error}")
             continue
-        start = time.perf_counter()
-        results[name] = consensus(ensemble, n_clusters, method, **settings)
-        seconds[name] = time.perf_counter() - start
-        tell(len(results), len(named))
+        with phase(f"{name} ({i} of {len(named)})"):
+            clock = stopwatch()
+            results[name] = consensus(ensemble, n_clusters, method, **settings)
+            seconds[name] = clock()
     together = Ensemble.from_clusterings([*ensemble.labels.T, *results.values()])
     overlap = np.nan_to_num(pairwise_nmi(together, n_jobs=n_jobs))
     m = ensemble.n_clusterings
     anmi = overlap[m:, :m].mean(axis=1)
     order = np.argsort(-anmi, kind="stable")
     found = [list(results)[i] for i in order]
+    scores = {} if classes is None else _scores([results[n] for n in found], classes)
     return Comparison(
         tuple(found),
-        np.column_stack([results[name] for name in found]),
+        np.column_stack([align(results[name], results[found[0]]) for name in found]),
         anmi[order],
         overlap[m:, m:][np.ix_(order, order)],
         np.array([seconds[name] for name in found]),
+        left_out=left_out,
+        **scores,
     )
+
+
+def _classes(truth: Any, n_objects: int) -> np.ndarray:
+    """Return true classes as numbers, -1 where there is none, or raise."""
+    try:
+        found = Ensemble.from_clusterings([truth]).labels[:, 0]
+    except (TypeError, ValueError) as error:
+        msg = f"truth cannot be read: {error}"
+        raise type(error)(msg) from error
+    if len(found) != n_objects or found.max() < 0:
+        msg = (
+            f"truth has {len(found)} entries, {(found >= 0).sum()} of them known, for "
+            f"{n_objects} objects. Give one class per object, NaN where it is unknown."
+        )
+        raise ValueError(msg)
+    return found
+
+
+def _scores(results: list[np.ndarray], classes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return how each result agrees with the true classes, where both know one."""
+    return agreement(Ensemble.from_clusterings(results), classes)._asdict()
 
 
 def _named(methods: Sequence | None) -> dict[str, Any]:
@@ -115,8 +150,8 @@ def _named(methods: Sequence | None) -> dict[str, Any]:
     return named
 
 
-def _compile(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
-    """Run a method on a few objects, so that its kernels are compiled and loaded."""
+def _load(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
+    """Run a method on a few objects, so that all that it needs is loaded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if len(small) > 1:

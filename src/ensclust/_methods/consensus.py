@@ -1,12 +1,13 @@
 """consensus(): labels in, labels out."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ensclust._methods import driver
 from ensclust._methods.table import has_parameter, make
-from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.kinds import is_dask_array, is_stream, pandas_index
 from ensclust._support.validation import check_noise
 
 
@@ -25,9 +26,10 @@ def consensus(
     Parameters
     ----------
     labels : Ensemble, array-like, DataFrame, path, Dask array or Blocks
-        The base clusterings, (n_objects, n_clusterings), one column each; negative or
-        NaN means "not clustered". A path is read by :func:`ensclust.io.read_labels`.
-        A Dask array, or :class:`ensclust.Blocks`, is never in memory as a whole.
+        The base clusterings, (n_objects, n_clusterings), one column each, or a list of
+        label vectors, ``[km1.labels_, km2.labels_, ...]``; negative or NaN means "not
+        clustered". A path is read by :func:`ensclust.io.read_labels`. A Dask
+        array, or :class:`ensclust.Blocks`, is never in memory as a whole.
     n_clusters : int, "auto" or list of them
         Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
         suggests. For a list, all are cut from one preparation.
@@ -51,7 +53,9 @@ def consensus(
     Returns
     -------
     ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
-        Cluster numbers 0, 1, ... by first appearance. For a Dask array a lazy Dask
+        Cluster numbers 0, 1, ... by first appearance. For a DataFrame or a list of
+        Series a pandas Series with the same index, named "consensus" (for a list a
+        DataFrame with a column for each, "k3", "k4", ...). For a Dask array a lazy Dask
         array, for Blocks a :class:`ensclust.LabelStream`.
 
     Examples
@@ -60,6 +64,14 @@ def consensus(
     >>> labels = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
     >>> ensclust.consensus(labels, 2, random_state=0)
     array([0, 0, 1, 1, 1], dtype=int32)
+
+    Labels of clusterers as they come:
+
+    >>> from sklearn.cluster import KMeans
+    >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0]]
+    >>> runs = [KMeans(k, random_state=k).fit(X).labels_ for k in (2, 3, 3)]
+    >>> ensclust.consensus(runs, 3, random_state=0)
+    array([0, 0, 1, 1, 2], dtype=int32)
     """
     several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
     ks = list(n_clusters) if several else [n_clusters]
@@ -75,5 +87,18 @@ def consensus(
     model._validate_params()
     counts = driver.count(model, labels, ks, checkpoint)
     solved = driver.solve(model, counts, ks, model._seeds()[1])
-    found = solved.labels([f"k{k}" for k in ks] if several else None)
-    return found.to_dask() if is_dask_array(labels) else found
+    names = [f"k{k}" for k in ks] if several else None
+    found = solved.labels(names)
+    if is_dask_array(labels):
+        return found.to_dask()
+    return _with_index(found, pandas_index(labels), names)
+
+
+def _with_index(labels: Any, index: Any, names: list[str] | None) -> Any:
+    """Return labels as pandas has them, where the clusterings came from there."""
+    if index is None:
+        return labels
+    pandas = import_module("pandas")
+    if names is None:
+        return pandas.Series(labels, index=index, name="consensus")
+    return pandas.DataFrame(labels, index=index, columns=names)

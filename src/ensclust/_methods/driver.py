@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ensclust._cuts.voting import Vote
+from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._stream.blocks import as_blocks
 from ensclust._stream.counting import Encoding, checkpoint_of, tally
@@ -25,6 +27,10 @@ from ensclust._trees.coassociation import DEFAULT_MEMORY
 if TYPE_CHECKING:
     from ensclust._ensemble.flow import Assignment, Counts, Cut
     from ensclust._methods.base import BaseConsensus
+
+
+_NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
+_MOST = 0.8  # and that of the largest cluster of an input that does not justify it
 
 
 class Found(NamedTuple):
@@ -133,6 +139,7 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
                 f"n_clusters={wanted} clusters: no more came out of these base "
                 "clusterings."
             )
+        doubt_a_lump(model, found, counts)
         cuts.append(
             found._replace(
                 assignment=selected(found.assignment, used),
@@ -141,6 +148,69 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
             )
         )
     return Solved(whole, weights, cuts)
+
+
+def solve_weighted(
+    model: BaseConsensus, whole: Ensemble, times: np.ndarray, ks: list, seed: int
+) -> Solved:
+    """Do as :func:`solve`, with each object counted as so many, ``times``, (N,).
+
+    Those that count as none are labelled afterwards, as new objects are.
+    """
+    used = times > 0
+    whole = whole.known_by(used)
+    some = whole.take(used)
+    repeated = Ensemble.from_codes(some.columns, some.categories, times[used])
+    solved = solve(model, repeated, ks, seed)
+    cuts = []
+    for found in solved.cuts:
+        labels = np.empty(len(used), np.int32)
+        labels[used] = found.labels
+        if not used.all():
+            rest = whole.take(~used)
+            labels[~used] = found.assignment.label(rest, n_jobs=model.n_jobs)
+        cuts.append(found._replace(labels=labels))
+    return Solved(whole, solved.weights, cuts)
+
+
+def refer(solved: Solved, reference: np.ndarray) -> Solved:
+    """Give the clusters the numbers that a reference, (N,), has for their objects."""
+    cuts = []
+    for found in solved.cuts:
+        labels = align(found.labels, reference)
+        rank = np.full(found.n_clusters, -1, np.int32)
+        rank[found.labels[labels >= 0]] = labels[labels >= 0]
+        assignment = found.assignment.renumbered(rank)
+        fitted = found.fitted | assignment.fitted
+        cuts.append(
+            Found(assignment, found.n_clusters, fitted, labels.astype(np.int32))
+        )
+    return replace(solved, cuts=cuts)
+
+
+def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
+    """Warn where nearly all objects are in one cluster, and the inputs do not say so.
+
+    Inputs are the base clusterings that are as coarse, whose k largest clusters hold
+    nearly all objects: finer ones have small clusters, whatever the consensus.
+    """
+    if not counts.in_memory or found.n_clusters < 2:
+        return
+    there = found.labels >= 0
+    times = None if counts.multiplicity is None else counts.multiplicity[there]
+    sizes = np.bincount(found.labels[there], times)
+    largest, n_objects = int(sizes.max()), int(sizes.sum())
+    enough = _NEARLY_ALL * n_objects
+    if largest < enough:
+        return
+    inputs = [np.sort(counts.sizes[a:b])[::-1] for a, b in pairwise(counts.offsets)]
+    coarse = [own[0] for own in inputs if own[: found.n_clusters].sum() >= enough]
+    if coarse and max(coarse) <= _MOST * n_objects:
+        warn(
+            f"{type(model).__name__} put {largest} of {n_objects} objects into one "
+            f"cluster; no base clustering of about {found.n_clusters} clusters puts "
+            f"more than {max(coarse)} into one. Compare it with other methods."
+        )
 
 
 def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:

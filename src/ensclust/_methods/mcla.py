@@ -80,6 +80,7 @@ class MCLA(MetaClustering):
         level="cluster",
         time="N M^2 + Nc^2",
         memory="N M + Nc^2",
+        needs="pymetis",
     )
     _pair_bytes = 4 * 8
 

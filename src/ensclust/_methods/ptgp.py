@@ -54,6 +54,13 @@ class PTGP(BaseConsensus):
     both. Where the graph falls into more than n_clusters parts, its leading
     eigenvectors are not unique, and which parts go together is arbitrary.
 
+    Unfit for few distinct label rows, as the method is published: two microclusters
+    whose only neighbour is the same third one walk alike, so they count as equal
+    however little they share, and the third, where they meet, is set apart. Of three
+    rows that is the rule: two large groups and one object between them become one
+    cluster and one object. There is a warning where nearly all objects end up in one
+    cluster and the base clusterings do not say so.
+
     References
     ----------
     D. Huang, J.-H. Lai, C.-D. Wang. Robust Ensemble Clustering Using Probability

@@ -11,7 +11,7 @@ import numpy as np
 from ensclust._ensemble.agreement import mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import driver
-from ensclust._methods.base import BaseConsensus, fewer_clusters_are_fine
+from ensclust._methods.base import BaseConsensus, any_cut_is_fine
 from ensclust._methods.table import make, name_of
 from ensclust._quality import criteria as criteria_
 from ensclust._quality.criteria import CRITERIA, suggest
@@ -142,7 +142,7 @@ def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
         rows = np.sort(rng.choice(rows, n_sample, replace=False))
     elif len(rows) == ensemble.n_objects:
         return ensemble
-    return Ensemble(ensemble.take(rows).labels)
+    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T))
 
 
 def _scores(
@@ -153,7 +153,7 @@ def _scores(
     of_labels = [name for name in names if name not in _OF_ALL_K]
     if of_labels or "lifetime" in names:
         model._validate_params()
-        with fewer_clusters_are_fine():
+        with any_cut_is_fine():
             cuts = driver.solve(model, ensemble, ks, model._seeds()[1]).cuts
         for i, (k, found) in enumerate(zip(ks, cuts, strict=True)):
             if found.n_clusters == k:  # else the method cannot form so many

@@ -221,9 +221,9 @@ class Certainty:
                 notebook.Share(self.cluster_consensus[j]),
                 self._mean_margin(j),
             )
-            for j in np.argsort(self.cluster_consensus, kind="stable")[: notebook.SHOWN]
+            for j in self._least_sure()[: notebook.SHOWN]
         ]
-        more = len(self.sizes) - len(rows)
+        more = len(self._least_sure()) - len(rows)
         notes = [f"and {more:,} more clusters"] if more else []
         if shown := self._shown_agreement():
             notes.append(f"agreement (NMI) {shown}")
@@ -236,9 +236,14 @@ class Certainty:
 
     def _title(self) -> str:
         return (
-            f"Certainty of {len(self.labels):,} objects in {len(self.sizes)} clusters, "
-            f"from {len(self.names)} base clusterings"
+            f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
+            f"clusters, from {len(self.names)} base clusterings"
         )
+
+    def _least_sure(self) -> np.ndarray:
+        """Return the clusters that have objects, the least sure first."""
+        order = np.argsort(self.cluster_consensus, kind="stable")
+        return order[self.sizes[order] > 0]
 
     def _shown_agreement(self) -> str:
         """Return the mean agreement and the base clustering of the least, if any."""
@@ -253,11 +258,12 @@ class Certainty:
 
     def _shown_clusters(self) -> str:
         """Return the least sure clusters with their sizes, at most eight."""
-        order = np.argsort(self.cluster_consensus, kind="stable")[:8]
+        order = self._least_sure()
         words = [
-            f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})" for j in order
+            f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})"
+            for j in order[:8]
         ]
-        return "  ".join(words) + ("  ..." if len(self.sizes) > len(order) else "")
+        return "  ".join(words) + ("  ..." if len(order) > 8 else "")
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -1,13 +1,18 @@
 """Comparison: what several methods make of the same base clusterings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ensclust._support import notebook
+from ensclust._support.validation import import_optional
+
+_WIDTH = 80  # columns of a terminal
+_CELL = 6  # of them for a number
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """What several methods make of the same ensemble, the best agreement first.
 
@@ -16,14 +21,20 @@ class Comparison:
     methods : tuple of str
         Their names.
     labels : ndarray of shape (n_objects, n_methods)
-        Their consensus clusterings.
+        Their consensus clusterings, numbered like the first one, see
+        :func:`ensclust.align`.
     anmi : ndarray of shape (n_methods,)
         Mean NMI of each with the base clusterings. It needs no truth, and it is no
         truth: it says how well a result sums up its inputs.
     agreement : ndarray of shape (n_methods, n_methods)
         NMI between their results.
     seconds : ndarray of shape (n_methods,)
-        Time that each took.
+        Time that each took, without what is compiled once after installation.
+    nmi, ari : ndarray of shape (n_methods,) or None
+        Normalised mutual information and adjusted Rand index of each with the truth, on
+        the objects that have one; None where no truth was given.
+    left_out : dict of str to str
+        Methods that could not run, with what each needs.
     """
 
     methods: tuple[str, ...]
@@ -31,37 +42,96 @@ class Comparison:
     anmi: np.ndarray
     agreement: np.ndarray
     seconds: np.ndarray
+    nmi: np.ndarray | None = None
+    ari: np.ndarray | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
 
-    def __str__(self) -> str:
-        columns = (self.methods, self.labels.T, self.anmi, self.seconds)
-        lines = [
-            f"{'':10}{'clusters':>9}{'ANMI':>8}{'seconds':>10}",
-            *(
-                f"{name:10}{labels.max() + 1:9}{anmi:8.3f}{seconds:10.2f}"
-                for name, labels, anmi, seconds in zip(*columns, strict=True)
-            ),
-            "",
-            "NMI between the results",
-            " " * 10 + "".join(f"{name:>10}" for name in self.methods),
-            *(
-                f"{name:10}" + "".join(f"{value:10.3f}" for value in row)
-                for name, row in zip(self.methods, self.agreement, strict=True)
-            ),
+    @property
+    def n_clusters(self) -> list[int]:
+        """Number of clusters of each."""
+        return [len(np.unique(column[column >= 0])) for column in self.labels.T]
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One dict per method: "method", "n_clusters", "anmi", ..., "seconds"."""
+        columns: dict[str, Any] = {
+            "method": self.methods,
+            "n_clusters": self.n_clusters,
+            "anmi": self.anmi.tolist(),
+        }
+        if self.nmi is not None and self.ari is not None:
+            columns |= {"nmi": self.nmi.tolist(), "ari": self.ari.tolist()}
+        columns["seconds"] = self.seconds.tolist()
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
         ]
-        return "\n".join(lines)
+
+    def to_pandas(self):
+        """Return the table as a pandas DataFrame, indexed by method."""
+        pandas = import_optional("pandas", "Comparison.to_pandas", "pandas")
+        return pandas.DataFrame(self.table).set_index("method")
+
+    def __repr__(self) -> str:
+        width = max(map(len, [*self.methods, *self.left_out])) + 2
+        rows = self.table
+        scores = [name for name in ("anmi", "nmi", "ari") if name in rows[0]]
+        return "\n".join(
+            [
+                f"{'':{width}}clusters"
+                + "".join(f"{name.upper():>8}" for name in scores)
+                + f"{'seconds':>10}",
+                *(
+                    f"{row['method']:{width}}{row['n_clusters']:8}"
+                    + "".join(f"{row[name]:8.3f}" for name in scores)
+                    + f"{row['seconds']:10.2f}"
+                    for row in rows
+                ),
+                *(f"{name:{width}}{why}" for name, why in self.left_out.items()),
+                "",
+                "NMI between the results",
+                *self._matrix(),
+            ]
+        )
+
+    def _matrix(self) -> list[str]:
+        """Return the agreement as lines, the columns in parts that fit a terminal."""
+        names = [f"{i:2} {name}" for i, name in enumerate(self.methods, 1)]
+        width = max(map(len, names)) + 1
+        n_shown = max(1, (_WIDTH - width) // _CELL)
+        lines = []
+        for first in range(0, len(names), n_shown):
+            part = range(first, min(first + n_shown, len(names)))
+            lines.append(" " * width + "".join(f"{i + 1:{_CELL}}" for i in part))
+            lines += [
+                f"{name:{width}}" + "".join(f"{row[i]:{_CELL}.3f}" for i in part)
+                for name, row in zip(names, self.agreement, strict=True)
+            ]
+        return lines
 
     def _repr_html_(self) -> str:
+        rows = self.table
+        truth = [name for name in ("nmi", "ari") if name in rows[0]]
         return notebook.table(
             f"{len(self.methods)} methods on {len(self.labels):,} objects",
-            ("method", "clusters", "ANMI", f"NMI with {self.methods[0]}", "seconds"),
+            (
+                "method",
+                "clusters",
+                "ANMI",
+                *(f"{name.upper()} with the truth" for name in truth),
+                f"NMI with {self.methods[0]}",
+                "seconds",
+            ),
             [
                 (
-                    name,
-                    self.labels[:, i].max() + 1,
-                    notebook.Share(self.anmi[i]),
-                    notebook.Share(self.agreement[0, i]),
-                    self.seconds[i],
+                    row["method"],
+                    row["n_clusters"],
+                    notebook.Share(row["anmi"]),
+                    *(notebook.Share(row[name]) for name in truth),
+                    notebook.Share(agreement),
+                    row["seconds"],
                 )
-                for i, name in enumerate(self.methods)
+                for row, agreement in zip(rows, self.agreement[0], strict=True)
             ],
+            "; ".join(f"{name} {why}" for name, why in self.left_out.items()),
         )

@@ -92,7 +92,7 @@ class KSelection:
     def __str__(self) -> str:
         """Return the table for people; a star marks what a criterion suggests."""
         rows = self.table
-        width = {name: max(len(name), 7) + 2 for name in rows[0]}
+        width = {name: max(len(name), 6) + 1 for name in rows[0]} | {"k": 4}
         lines = ["".join(f"{name:>{size}} " for name, size in width.items())]
         for row in rows:
             line = f"{row['k']:>{width['k']}} "

@@ -7,18 +7,25 @@ import numpy as np
 
 
 def choose_columns(
-    path, names, columns, id_column, index, groups=None
+    path, names, columns, id_column, index, groups=None, exclude=None
 ) -> tuple[int | None, list[int]]:
     """Return the positions of the id column and of the columns to use."""
-    if columns is not None and (isinstance(columns, str) or np.ndim(columns) != 1):
-        msg = f"columns={columns!r}; expected a list of names of columns."
-        raise TypeError(msg)
+    for given, what in ((columns, "columns"), (exclude, "exclude")):
+        if given is not None and (isinstance(given, str) or np.ndim(given) != 1):
+            msg = f"{what}={given!r}; expected a list of names of columns."
+            raise TypeError(msg)
     id_at = index if id_column is None else _position(path, names, id_column)
+
+    def places(wanted: Sequence[str]) -> list[int]:
+        parts = ((groups or {}).get(n) or [_position(path, names, n)] for n in wanted)
+        return list(chain.from_iterable(parts))
+
     if columns is None:
         used = [i for i in range(len(names)) if i not in (id_at, index)]
     else:
-        parts = ((groups or {}).get(n) or [_position(path, names, n)] for n in columns)
-        used = list(chain.from_iterable(parts))
+        used = places(columns)
+    left_out = places([] if exclude is None else exclude)
+    used = [i for i in used if i not in left_out]
     if not used:
         msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
         raise ValueError(msg)

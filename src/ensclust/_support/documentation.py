@@ -100,13 +100,14 @@ SHARED_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What the tables of methods show."""
+    """What the tables of methods show; ``needs`` is a package that may be absent."""
 
     title: str
     doi: str
     level: str
     time: str
     memory: str
+    needs: str = ""
 
 
 def document(cls, parameters: list[str]):

@@ -32,7 +32,7 @@ class Frame(NamedTuple):
     unit : float
         A power of two, which costs no digits; 1 unless the spread is far from it.
     dtype : str
-        "float32", unless some objects would get another centre than with float64.
+        "float32", unless some objects would get another centre than with "float64".
     """
 
     origin: np.ndarray | None

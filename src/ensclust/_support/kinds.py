@@ -4,6 +4,12 @@ from collections.abc import Generator
 from typing import Any
 
 
+def pandas_index(labels: Any) -> Any:
+    """Return the index of a pandas DataFrame, or of Series in a list; None for none."""
+    tables = labels if isinstance(labels, list | tuple) else [labels]
+    return next((own.index for own in tables if hasattr(own, "iloc")), None)
+
+
 def is_dask_array(value: Any) -> bool:
     """Whether something is a Dask array, without importing Dask."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")

@@ -18,6 +18,7 @@ LABEL_RULE = (
 
 _NUMBERS = 10_000  # cluster numbers that are taken for however few objects
 _LARGEST = 1e150  # what can be squared and added up
+_MOST_OBJECTS = 10**8  # whose pairs are counted in 64 bits
 
 # Packages whose lines are not the user's: scikit-learn's call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
@@ -57,7 +58,7 @@ def mixed_labels(column: int, one: Any, other: Any) -> TypeError:
 def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
     """Return the error for an array that is no N x M table of labels."""
     hint = (
-        "For one clustering use labels.reshape(-1, 1); for several label vectors use "
+        "For label vectors, one or several, use "
         "Ensemble.from_clusterings([v1, v2, ...])."
         if len(shape) == 1
         else "Give one row per object and one column per base clustering."
@@ -65,6 +66,40 @@ def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
     return ValueError(
         f"labels has shape {shape}; expected (n_objects, n_clusterings) with at "
         f"least one of each. {hint}"
+    )
+
+
+def check_rows(labels: Any, n_rows: int, n_columns: int) -> None:
+    """Doubt label rows of which there are fewer than columns.
+
+    Nested lists are refused, since they may as well be label vectors; an array or a
+    table has rows by definition, but may have come the wrong way round.
+    """
+    if n_columns <= n_rows:
+        return
+    if isinstance(labels, list | tuple):
+        msg = (
+            f"labels, nested lists of shape ({n_rows}, {n_columns}), may mean two "
+            f"things. If each inner list is a clustering of {n_columns} objects, use "
+            "Ensemble.from_clusterings(labels); if each is an object with its labels "
+            f"in {n_columns} clusterings, use np.array(labels)."
+        )
+        raise ValueError(msg)
+    warn(
+        f"labels has {n_rows} rows, the objects, and {n_columns} columns, the "
+        "clusterings. If its rows are the clusterings, transpose it, or pass them to "
+        "Ensemble.from_clusterings."
+    )
+
+
+def ragged_rows(labels: Any) -> ValueError:
+    """Return the error for label rows of unlike lengths."""
+    lengths = [len(row) if hasattr(row, "__len__") else 1 for row in labels]
+    unlike = [m for m, length in enumerate(lengths) if length != lengths[0]]
+    shown = [f"labels[{m}] has {lengths[m]} labels" for m in (0, *unlike[:1])]
+    return ValueError(
+        f"labels has rows of different length: {', '.join(shown)}. Give one row per "
+        "object with one label per base clustering, -1 where there is none."
     )
 
 
@@ -143,21 +178,21 @@ def late_noise(noise: str, ensemble: Any) -> ValueError:
     )
 
 
-def check_labelling(labels: Any, n_objects: int) -> np.ndarray:
+def check_labelling(labels: Any, n_objects: int, name: str = "labels") -> np.ndarray:
     """Return one cluster number per object, int64 with -1 for none, or raise."""
     array = np.asarray(labels)
     rule = "Give one integer per object, 0 or more for a cluster and negative for none."
     if array.shape != (n_objects,):
-        msg = f"labels has shape {array.shape}; expected ({n_objects},). {rule}"
+        msg = f"{name} has shape {array.shape}; expected ({n_objects},). {rule}"
         raise ValueError(msg)
     if array.dtype.kind not in "iu":
-        msg = f"labels has type {array.dtype}. {rule}"
+        msg = f"{name} has type {array.dtype}. {rule}"
         raise TypeError(msg)
     # Tables have a row for each number up to the largest.
     if n_objects and (largest := int(array.max())) >= max(n_objects, _NUMBERS):
         msg = (
-            f"labels holds the number {largest} for {n_objects} objects. Number the "
-            "clusters 0, 1, ..., as np.unique(labels, return_inverse=True)[1] does."
+            f"{name} holds the number {largest} for {n_objects} objects. Number the "
+            f"clusters 0, 1, ..., as np.unique({name}, return_inverse=True)[1] does."
         )
         raise ValueError(msg)
     return np.maximum(array.astype(np.int64), -1)
@@ -205,6 +240,34 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
         msg = "weights are all 0. Give at least one base clustering a weight above 0."
     else:
         return array
+    raise ValueError(msg)
+
+
+def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
+    """Return as how many each object counts, (N,) int64, not all 0, or raise."""
+    try:
+        array = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    rule = (
+        f"Give {n_objects} whole numbers of at least 0, one per object: as how many "
+        "it counts."
+    )
+    if array.shape != (n_objects,):
+        shape = np.shape(sample_weight) if array.size else f"{sample_weight!r}"
+        msg = f"sample_weight is {shape} for {n_objects} objects. {rule}"
+    elif not (right := (array >= 0) & (array == np.floor(array))).all():
+        i = int(np.argmin(right))
+        msg = f"sample_weight[{i}] = {array[i]:g}. {rule}"
+    elif not array.any():
+        msg = "every sample_weight is zero. Give at least one object a weight above 0."
+    elif array.sum() > _MOST_OBJECTS:
+        msg = (
+            f"sample_weight adds up to {array.sum():g} objects; at most "
+            f"{_MOST_OBJECTS:,} can be counted. Divide it by a constant and round."
+        )
+    else:
+        return array.astype(np.int64)
     raise ValueError(msg)
 
 
@@ -293,6 +356,14 @@ def check_decay(decay: Any) -> float:
     return float(decay)
 
 
+def check_threshold(threshold: Any) -> float:
+    """Return a similarity above 0, up to 1, or raise."""
+    is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
+    if not is_number or not 0 < float(threshold) <= 1:
+        raise unexpected(threshold, "threshold", "a number above 0 and up to 1")
+    return float(threshold)
+
+
 def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
     """Return the error for sparse features that a base clusterer does not take."""
     return ValueError(
@@ -377,7 +448,17 @@ def import_optional(module: str, what: str, extra: str) -> Any:
             f'pip install "ensclust[{extra}]"  or, in a clone of ensclust:  '
             f'pip install ".[{extra}]"'
         )
-        raise ImportError(msg) from error
+        raise ImportError(msg, name=module) from error
+
+
+def lacking(error: ImportError) -> str:
+    """Say in a few words what a failed import needs."""
+    return install_line(error.name) if error.name else str(error)
+
+
+def install_line(package: str) -> str:
+    """Say that a package is needed, and how to get it."""
+    return f"needs {package}: pip install {package}"
 
 
 def warn(message: str) -> None:

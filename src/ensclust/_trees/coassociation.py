@@ -7,6 +7,7 @@ from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ensclust import _kernels
 from ensclust._ensemble.ensemble import Fragments, as_counts
@@ -17,6 +18,7 @@ from ensclust._support.validation import (
     check_decay,
     check_integer,
     check_square,
+    check_threshold,
     check_weights,
     gibibytes,
 )
@@ -50,7 +52,8 @@ class CoAssociation:
 
     Notes
     -----
-    Nothing of size N x N exists until :meth:`dense` is called. A row costs F M
+    Nothing of size N x N exists until :meth:`dense` is called; :meth:`sparse` has the
+    large similarities only. A row costs F M
     look-ups for F distinct label rows.
 
     Examples
@@ -147,8 +150,9 @@ class CoAssociation:
         if fragments.counts[is_split].sum() > alone.sum():  # a stream has rows only
             msg = (
                 "SimRank makes some objects with equal label rows less similar to each "
-                "other than to others, so they need labels of their own, which a "
-                "stream of blocks cannot give. Use ecpcs-hc, or labels in memory."
+                "other than to others, so they need labels of their own, which neither "
+                "a stream of blocks nor sample_weight can give. Use ecpcs-hc, or "
+                "labels in memory, rows repeated by their weights."
             )
             raise ValueError(msg)
         # Leaves in order of fragment, then of object; other objects share place -1.
@@ -177,16 +181,63 @@ class CoAssociation:
         inverse, codes = self.leaves.inverse, self.codes
         # The kernel writes one triangle: put the wanted fragment first.
         codes = np.concatenate([codes[inverse[i]][None], codes])
-        out = np.empty((1, len(codes)))
-        self._lift(codes, self._similarity(), out, [(0, 1)])
-        if (weight := self._weight_of_both()) is not None:
-            both = np.empty_like(out)
-            self._lift(codes, weight, both, [(0, 1)])
-            np.divide(out, both, out=out, where=both > 0)
-        row = out[0, 1:][inverse]
+        row = self._strip(codes, 1)[0, 1:][inverse]
         if self.pairs == "all":
             row[i] = 1.0
         return row
+
+    def sparse(
+        self, threshold: float = 0.5, *, max_memory: int = DEFAULT_MEMORY
+    ) -> sparse.csr_array:
+        """Return the similarities of at least ``threshold``, (N, N) sparse.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            Above 0 and up to 1; smaller similarities are left out.
+        max_memory : int, default=2 GiB
+            Raises MemoryError where the result would take more bytes.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (N, N), float64
+            Time F^2 M for F distinct label rows; memory 12 bytes per entry.
+
+        Examples
+        --------
+        >>> from ensclust import CoAssociation
+        >>> CoAssociation([[0, 0], [0, 0], [0, 1], [1, 1]]).sparse(0.6).toarray()
+        array([[1., 1., 0., 0.],
+               [1., 1., 0., 0.],
+               [0., 0., 1., 0.],
+               [0., 0., 0., 1.]])
+        """
+        check_threshold(threshold)
+        codes, counts, inverse = self.codes, self.leaves.counts, self.leaves.inverse
+        parts, n_entries = [], 0
+        for first, last in parallel.strips(len(codes), _ROWS):
+            rows = np.triu(self._strip(codes[first:], last - first))
+            rows[rows < threshold] = 0
+            n_entries += 2 * int(counts[first:last] @ (rows > 0) @ counts[first:])
+            _require_entries(n_entries, max_memory, threshold)
+            left = sparse.csr_array((last - first, first))
+            parts.append(sparse.hstack([left, sparse.csr_array(rows)], format="csr"))
+        upper = sparse.csr_array(sparse.vstack(parts))
+        of_leaves = upper + sparse.triu(upper, 1).T
+        matrix = sparse.csr_array(of_leaves)[inverse][:, inverse]
+        if self.pairs == "all":
+            matrix.setdiag(1.0)
+        return sparse.csr_array(matrix)
+
+    def _strip(self, codes: np.ndarray, n: int) -> np.ndarray:
+        """Return the similarities of the first n label rows to all; the upper half."""
+        out = np.zeros((n, len(codes)))
+        self._lift(codes, self._similarity(), out, [(0, n)])
+        if (weight := self._weight_of_both()) is not None:
+            both = np.zeros_like(out)
+            self._lift(codes, weight, both, [(0, n)])
+            np.divide(out, both, out=out, where=both > 0)
+        return out
 
     def dense(self, *, max_memory: int = DEFAULT_MEMORY) -> np.ndarray:
         """Return all similarities of objects, (N, N) float64.
@@ -380,6 +431,18 @@ class CoAssociation:
     def __repr__(self) -> str:
         kind = "identity" if self.similarity is None else "lifted"
         return f"CoAssociation(shape={self.shape}, similarity={kind})"
+
+
+def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
+    """Refuse a sparse matrix that takes more than the budget."""
+    needed = 12 * n_entries
+    if needed > check_integer(max_memory, "max_memory"):
+        msg = (
+            f"a sparse co-association with more than {n_entries:,} similarities of at "
+            f"least {threshold:g} needs over {gibibytes(needed)}; the budget is "
+            f"{gibibytes(max_memory)}. Raise threshold or max_memory."
+        )
+        raise MemoryError(msg)
 
 
 def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:

@@ -171,7 +171,8 @@ def _require_square(needed: int, n_regions: int) -> None:
 def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
     """Return uint32, or int64 where sums over pairs of objects need it."""
     ensemble = coassociation.ensemble
-    largest = ensemble.n_objects**2 * ensemble.n_clusterings / 4
+    n_objects = int(coassociation.leaves.counts.sum())
+    largest = n_objects**2 * ensemble.n_clusterings / 4
     sums = coassociation.similarity is None and linkage == "average"
     return np.int64 if sums and largest >= 2**32 else np.uint32
 
@@ -222,7 +223,7 @@ def _agglomerate(
             route.nearest(tips, near, best)
             n_merged = chain.reciprocal(tips, *state.values(), n_merged)
             route.join(merged[n_known:n_merged])
-            tell(n_merged - n_before, n - 1 - n_before)
+            tell(n_merged - n_before, n - 1 - n_before, "merges")
             if not kept:
                 continue
             kept.save(state, at_once=is_pressed())
@@ -360,7 +361,7 @@ class LabelSpace:
             weights = coassociation.weights  # which products of two have
             self.present = present * (1 if weights is None else np.sqrt(weights))
         self.entries, self.unit = coassociation.contributions(
-            largest(ensemble.n_objects)
+            largest(int(self.weight.sum()))
         )
         if self.all_pairs or ensemble.has_missing:  # means, where others are sums
             self.unit *= coassociation.n_terms

@@ -16,7 +16,9 @@ from ensclust import __version__
 from ensclust.cli._choosing import compare, methods, select_k
 from ensclust.cli._demo import demo
 from ensclust.cli._info import info
+from ensclust.cli._messages import in_options
 from ensclust.cli._paper import datasets, reproduce
+from ensclust.cli._predict import predict
 from ensclust.cli._report import certainty, report
 from ensclust.cli._run import cluster, consensus
 
@@ -78,6 +80,7 @@ class _Commands(click.Group):
     commands=[
         cluster,
         consensus,
+        predict,
         select_k,
         compare,
         certainty,
@@ -102,7 +105,7 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
 
 def _say(kind: str, message: Any) -> None:
-    text = re.sub(r"\s*\n\s*", " ", str(message).strip())
+    text = re.sub(r"\s*\n\s*", " ", in_options(str(message)).strip())
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     # Not click.echo, which would write into a moving line of progress.
     print(f"ensclust: {kind}: {text}", file=sys.stderr, flush=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
+from importlib.util import find_spec
 from math import isnan
+from pathlib import Path
+from typing import Any
 
 import click
 
 import ensclust
+from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._options import (
     IntegerRange,
@@ -23,6 +26,7 @@ from ensclust.cli._options import (
     seed_option,
     table_options,
 )
+from ensclust.cli._report import read_clustering
 from ensclust.cli._run import Run, read_table
 
 # What is heavy is imported when a command runs, so that --help answers at once.
@@ -34,6 +38,7 @@ from ensclust.cli._run import Run, read_table
 def methods(*, as_json: bool) -> None:
     """List the consensus methods."""
     from ensclust._methods import METHODS
+    from ensclust._support.validation import install_line
 
     about = {name: method.info for name, method in METHODS.items()}
     if as_json:
@@ -45,6 +50,8 @@ def methods(*, as_json: bool) -> None:
             f"    time {facts.time}; memory {facts.memory}\n"
             f"    https://doi.org/{facts.doi}"
         )
+        if facts.needs and not find_spec(facts.needs):
+            click.echo(f"    {install_line(facts.needs)}")
     click.echo(
         "N objects, M base clusterings, Nc base clusters, F distinct label rows\n"
         "--method best runs some of them and keeps what agrees best with the inputs"
@@ -57,6 +64,11 @@ def methods(*, as_json: bool) -> None:
               help="Number of consensus clusters.")  # fmt: skip
 @click.option("--methods", type=names, metavar="A,B", show_default="all",
               help="Methods to compare.")  # fmt: skip
+@click.option("--truth", metavar="FILE|COLUMN",
+              help="True classes: a file, or a column of LABELS, which is then no base "
+              "clustering. Adds NMI and ARI of each method.")  # fmt: skip
+@click.option("--truth-column", metavar="NAME", show_default="its only column",
+              help="Column of the file with the true classes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", callback=no_stdout,
               help="File for the labels, a column for each method.")  # fmt: skip
 @seed_option
@@ -64,55 +76,82 @@ def methods(*, as_json: bool) -> None:
 @table_options
 @json_option
 @quiet_option
-def compare(labels, n_clusters, methods, output, seed, n_jobs, *, as_json, quiet,
-            **choice) -> None:  # fmt: skip
+def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jobs, *,
+            as_json, quiet, **choice) -> None:  # fmt: skip
     """Run several methods on the clusterings in LABELS and compare the results.
 
     Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
     and how far the methods agree with one another. LABELS is as in consensus.
     """
-    from ensclust._support.validation import check_choice
+    from ensclust._support.validation import check_choices
 
-    for name in methods or ():
-        if ":" not in name:  # else a class of a module
-            check_choice(name, "--methods", tuple(ensclust.methods()))
+    named = [name for name in methods or () if ":" not in name]  # else in a module
+    if named or methods == []:
+        check_choices(named, "--methods", tuple(ensclust.methods()))
     if output:
         ensclust.io.check_output(output, source=labels)
     is_silent = quiet or as_json
-    table = read_table(ensclust.io.read_labels, labels, quiet=is_silent, **choice)
+    runs, ids, classes = _read(labels, truth, truth_column, choice, quiet=is_silent)
     doing = f"comparing {len(methods or ensclust.methods())} methods"
     with progress(doing, quiet=is_silent):
         found = ensclust.compare(
-            table.values, n_clusters, methods, random_state=seed, n_jobs=n_jobs
+            runs,
+            n_clusters,
+            methods,
+            truth=classes,
+            random_state=seed,
+            n_jobs=n_jobs,
         )
     if output:
         ensclust.io.write_labels(
-            output, found.labels, source=labels, names=found.methods, ids=table.ids
+            output, found.labels, source=labels, names=found.methods, ids=ids
         )
     if not as_json:
         written = f"; labels written to {output}" if output else ""
         click.echo(f"{found}\nseed {seed}{written}")
         return
-    per_method = [
-        {"name": name, "n_clusters": int(column.max()) + 1, "anmi": anmi, "seconds": s}
-        for name, column, anmi, s in zip(
-            found.methods,
-            found.labels.T,
-            found.anmi.tolist(),
-            found.seconds.round(4).tolist(),
-            strict=True,
-        )
-    ]
     facts = {
         "k": n_clusters,
         "seed": seed,
-        "n_objects": len(table.values),
-        "n_clusterings": table.values.shape[1],
+        "n_objects": len(runs),
+        "n_clusterings": runs.shape[1],
         "output": output,
-        "methods": per_method,
+        "methods": [
+            {"name": row.pop("method"), **row, "seconds": round(row["seconds"], 4)}
+            for row in found.table
+        ],
+        "left_out": found.left_out,
         "agreement": found.agreement.tolist(),
     }
     click.echo(json.dumps(facts))
+
+
+def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
+          quiet: bool) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return base clusterings, the ids of objects, and the true classes if given."""
+    import numpy as np
+
+    is_file = truth is not None and Path(truth).is_file()
+    if column and not is_file:
+        msg = f"--truth-column {column} needs --truth FILE, a file that exists."
+        raise click.UsageError(msg)
+    if truth and choice["columns"] and not is_file:
+        others = [name for name in choice["columns"] if name != truth]
+        choice = choice | {"columns": [*others, truth]}
+    table = read_table(ensclust.io.read_labels, labels, quiet=quiet, **choice)
+    if truth is None:
+        return table.values, table.ids, None
+    if is_file:
+        found = read_clustering(truth, column, "--truth-column", table, quiet=quiet)
+        return table.values, table.ids, found.values[:, 0]
+    if truth not in table.columns or len(table.columns) == 1:
+        msg = (
+            f"--truth {truth} is neither a file nor one of several columns of "
+            f"{labels}, which has {', '.join(table.columns)}."
+        )
+        raise click.UsageError(msg)
+    at = table.columns.index(truth)
+    return np.delete(table.values, at, axis=1), table.ids, table.values[:, at]
 
 
 @click.command("select-k", short_help="Find how many clusters there are.")
@@ -130,10 +169,10 @@ def select_k(labels, k_range, **options) -> None:
     run = Run("labels", labels, k_range or [2], **options)
     settings = run.settings()
     table = run.read(ensclust.io.read_labels)
-    start = time.perf_counter()
+    clock = stopwatch()
     with progress(f"judging {len(table.values):,} objects", quiet=run.is_silent):
         found = ensclust.select_k(table.values, k_range, run.method, **settings)
-    seconds = round(time.perf_counter() - start, 3)
+    seconds = round(clock(), 3)
     if run.as_json:
         facts = {
             "method": run.method,

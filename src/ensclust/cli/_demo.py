@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import ensclust
-from ensclust._support.progress import progress
+from ensclust._kernels._compiling import stopwatch
+from ensclust._support.progress import phase, progress
 from ensclust.cli._options import json_option, no_stdout
 
 # What is heavy is imported when a command runs, so that --help answers at once.
@@ -18,6 +17,8 @@ from ensclust.cli._options import json_option, no_stdout
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ensclust import Ensemble
 
 _K, _RUNS = 10, 20
 _BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
@@ -33,48 +34,44 @@ def demo(output: str, *, as_json: bool) -> None:
     import numpy as np
 
     ensclust.io.check_output(output)
-    labels, scores = run_demo(quiet=as_json)
+    labels, scores, left_out = run_demo(quiet=as_json)
     ensclust.io.write_labels(
         output, np.column_stack(list(labels.values())), names=list(labels)
     )
     if as_json:
-        click.echo(
-            json.dumps({"dataset": "digits", "scores": scores, "output": output})
-        )
+        facts = {"scores": scores, "left_out": left_out, "output": output}
+        click.echo(json.dumps({"dataset": "digits", **facts}))
     else:
-        click.echo(f"{as_text(scores)} Labels written to {output}")
+        click.echo(f"{as_text(scores, left_out)} Labels written to {output}")
 
 
-def run_demo(*, quiet: bool) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
-    """Return the truth and every method's labels, and a row of scores for each."""
+def run_demo(
+    *, quiet: bool
+) -> tuple[dict[str, np.ndarray], list[dict[str, Any]], dict[str, str]]:
+    """Return the truth and every method's labels, scores, and what others need."""
     from sklearn.datasets import load_digits
 
     X, truth = load_digits(return_X_y=True)
-    labels, scores = {"truth": truth}, []
-    with progress("demo", total=len(ensclust.methods()) + 3, quiet=quiet) as begin:
-        begin("compiling, the first time only")
-        small = ensclust.generate(X[:200], 4, random_state=0)
+    scores = []
+    with progress("demo", quiet=quiet):
+        ensclust.generate(X[:200], 4, random_state=0)  # loads what it needs
         for name, base_k in _BASE_K.items():
-            begin(name)
-            start = time.perf_counter()
-            ensemble = ensclust.generate(X, _RUNS, base_k=base_k, random_state=0)
-            seconds = (time.perf_counter() - start) / _RUNS
-            scores.append(_score(name, seconds, truth, ensemble.labels))
-        for name in ensclust.methods():
-            begin(name)
-            try:
-                ensclust.consensus(small, 4, name, random_state=0)
-            except ImportError as error:
-                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
-                continue
-            start = time.perf_counter()
-            labels[name] = ensclust.consensus(ensemble, _K, name, random_state=0)
-            seconds = time.perf_counter() - start
-            scores.append(_score(name, seconds, truth, labels[name][:, None]))
-    return labels, scores
+            with phase(name):
+                seconds = stopwatch()
+                ensemble = ensclust.generate(X, _RUNS, base_k=base_k, random_state=0)
+                scores.append(_mean_score(name, seconds() / _RUNS, truth, ensemble))
+        found = ensclust.compare(ensemble, _K, truth=truth, random_state=0)
+    rows = {row["method"]: row for row in found.table}
+    names = [name for name in ensclust.methods() if name in rows]
+    for name in names:
+        own = {measure: rows[name][measure] for measure in ("nmi", "ari")}
+        scores.append({"name": name, **own, "seconds": round(rows[name]["seconds"], 4)})
+    labels = dict(zip(found.methods, found.labels.T, strict=True))
+    in_order = {"truth": truth, **{name: labels[name] for name in names}}
+    return in_order, scores, found.left_out
 
 
-def as_text(scores: list[dict[str, Any]]) -> str:
+def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
     """Return the scores as a table for people."""
     lines = [
         "Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes",
@@ -86,6 +83,7 @@ def as_text(scores: list[dict[str, Any]]) -> str:
             f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.2f}"
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
+    lines += [f"{name:22}{why}" for name, why in left_out.items()]
     lines += [
         "",
         f"The first two rows are means of {_RUNS} runs; each method below combines the",
@@ -94,12 +92,9 @@ def as_text(scores: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _score(name: str, seconds: float, truth: np.ndarray, labels: np.ndarray) -> dict:
-    return {
-        "name": name,
-        "nmi": sum(ensclust.metrics.nmi(truth, column) for column in labels.T)
-        / labels.shape[1],
-        "ari": sum(ensclust.metrics.ari(truth, column) for column in labels.T)
-        / labels.shape[1],
-        "seconds": round(seconds, 4),
-    }
+def _mean_score(
+    name: str, seconds: float, truth: np.ndarray, ensemble: Ensemble
+) -> dict[str, Any]:
+    found = ensclust.metrics.agreement(ensemble, truth)
+    nmi, ari = float(found.nmi.mean()), float(found.ari.mean())
+    return {"name": name, "nmi": nmi, "ari": ari, "seconds": round(seconds, 4)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,24 +22,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ensclust._ensemble.ensemble import Ensemble
-    from ensclust.io import Table
 
-_CONTENT = "How to read FILE; by default as labels if every cell can be one."
+_CONTENT = (
+    "How to read FILE; by default as labels if every cell can be one, as features if "
+    "every cell is a number, else as a table of anything."
+)
 _SHOWN = 20  # columns in a text
 _RATIO = 10.0  # of the scales of two columns, above which one drowns the other
 
 
 @click.command(short_help="Say what a file holds.")
 @click.argument("file", type=click.Path())
-@click.option("--as", "content", type=click.Choice(["labels", "features"]),
+@click.option("--as", "content", type=click.Choice(["labels", "features", "table"]),
               help=_CONTENT)  # fmt: skip
 @table_options
 @json_option
 def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
     """Say what FILE holds: objects, columns, clusters, missing labels, distinct rows.
 
-    FILE is as in consensus or cluster. Suggestions say what may be wrong with it and
-    which command to run.
+    FILE is as in consensus or cluster; of a table of anything, each column is shown
+    with its type, missing cells, distinct values and what it could be. Suggestions say
+    what may be wrong with it and which command to run.
     """
     facts = read_table(describe, file, quiet=as_json, content=content, **choice)
     click.echo(json.dumps(facts) if as_json else as_text(facts))
@@ -53,30 +57,40 @@ def describe(
     ----------
     path : str or path
         A file that :func:`ensclust.io.read_labels` or ``read_features`` reads.
-    content : "labels", "features" or None
-        How to read it; by default as labels if every cell can be one. An h5ad file
-        without ``columns`` is only looked at.
+    content : "labels", "features", "table" or None
+        How to read it; by default as labels if every cell can be one, as features if
+        every cell is a number, else as a table of anything. An h5ad file without
+        ``columns`` is only looked at.
     **choice
-        ``columns``, ``id_column`` and ``header``, as those functions take them.
+        ``columns``, ``exclude``, ``id_column`` and ``header``, as those functions take
+        them.
 
     Returns
     -------
     dict
-        Its "content" is "labels", "features" or "anndata". Time and memory are those of
-        reading the table, and for labels of finding the distinct rows: a sort of N.
+        Its "content" is "labels", "features", "table" or "anndata". Time and memory are
+        those of reading the table twice, and for labels of finding the
+        distinct rows: a sort of N.
     """
     is_h5ad = Path(path).suffix.lower() == ".h5ad"
     if is_h5ad and Path(path).exists() and not choice.get("columns") and not content:
         return _of_anndata(path)
     call = _arguments(path, choice)
-    if content == "features":
-        return _of_features(path, ensclust.io.read_features(path, **choice), call)
+    read = {"labels": _of_labels, "features": _of_features, "table": _of_table}
+    if content:
+        return read[content](path, call, choice)
+    if os.fspath(path) == "-":  # which cannot be read again
+        return _of_labels(path, call, choice)
+    table = None if is_h5ad else _of_table(path, call, choice)
+    if table is None or _may_be_labels(table):
+        with suppress(ValueError, TypeError):
+            return _of_labels(path, call, choice)
     try:
-        return _of_labels(path, ensclust.io.read_labels(path, **choice), call)
-    except ValueError:
-        if content == "labels" or os.fspath(path) == "-":
+        return _of_features(path, call, choice)
+    except (ValueError, TypeError):
+        if table is None:
             raise
-    return _of_features(path, ensclust.io.read_features(path, **choice), call)
+        return table
 
 
 def as_text(facts: dict[str, Any]) -> str:
@@ -95,6 +109,9 @@ def as_text(facts: dict[str, Any]) -> str:
     elif facts["content"] == "features":
         size = f"{facts['n_features']:,} features"
         lines = _listed(facts["columns"], "name", "min", "mean", "max", "sd")
+    elif facts["content"] == "table":
+        size = f"{len(facts['columns']):,} columns"
+        lines = _described(facts["columns"])
     else:
         size = f"{facts['n_genes']:,} genes"
         lines = [
@@ -113,12 +130,58 @@ def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
     words = [os.fspath(path), "-k", "K"]
     if columns := choice.get("columns"):
         words += ["--columns", ",".join(columns)]
+    if exclude := choice.get("exclude"):
+        words += ["--exclude", ",".join(exclude)]
     if id_column := choice.get("id_column"):
         words += ["--id-column", id_column]
     return shlex.join(words)
 
 
-def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, Any]:
+def _many(n_objects: int) -> float:
+    """Return the number of values above which a column is hardly a clustering."""
+    return n_objects**0.5 + 1
+
+
+def _may_be_labels(facts: dict[str, Any]) -> bool:
+    """Whether no number has a fraction, nor has any column very many beside texts."""
+    columns = [column for column in facts["columns"] if column["role"] != "id"]
+    types = {column["type"] for column in columns}
+    is_many = any(
+        column["type"] == "integer" and column["n_values"] > _many(facts["n_objects"])
+        for column in columns
+    )
+    return "number" not in types and not (is_many and "text" in types)
+
+
+def _of_table(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any]:
+    from ensclust._files.profile import profile
+
+    facts = profile(path, **choice)
+    roles: dict[str, list[str]] = {}
+    for column in facts["columns"]:
+        roles.setdefault(column["role"], []).append(column["name"])
+    features = [*roles.get("feature", []), *roles.get("label or feature", [])]
+    labels = [*roles.get("label", []), *roles.get("label or feature", [])]
+    texts = [c for c in facts["columns"] if c["type"] in ("text", "mixed")]
+    gaps = [c for c in facts["columns"] if c["name"] in features and c["n_missing"]]
+    more = " --numeric-only" * any(c["role"] != "id" for c in texts)
+    more += " --missing impute" * bool(gaps or roles.get("empty"))
+    may_join, constant = features and roles.get("label"), roles.get("constant", [])
+    hints = [
+        *((note, note) for note in facts.pop("notes")),
+        (constant, f"Without effect: {_names(constant)}."),
+        (features, f"ensclust cluster {call}{more}"),
+        (may_join, "Columns of text can join as base clusterings: --categorical join."),
+        (may_join, "--exclude leaves columns out, such as that of the true classes."),
+        (not features and len(labels) > 1,
+         f"ensclust consensus {_arguments(path, {**choice, 'columns': labels})}"),
+    ]  # fmt: skip
+    suggestions = [hint for applies, hint in hints if applies]
+    return {"file": str(path), "content": "table", **facts, "suggestions": suggestions}
+
+
+def _of_labels(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any]:
+    table = ensclust.io.read_labels(path, **choice)
     ensemble = ensclust.Ensemble(table.values)
     n_missing = (ensemble.columns == ensemble.missing).sum(axis=1)
     spans = zip(ensemble.offsets[:-1], ensemble.offsets[1:], strict=True)
@@ -148,6 +211,7 @@ def _of_labels(path: str | os.PathLike, table: Table, call: str) -> dict[str, An
     return {
         **facts,
         "suggestions": [
+            *table.notes,
             *_about_labels(facts, ensemble),
             f"ensclust consensus {call}",
         ],
@@ -170,7 +234,7 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
             for group in _equal_columns(ensemble, names)
         ),
         (
-            np.median(ensemble.cluster_counts) > np.sqrt(ensemble.n_objects) + 1,
+            np.median(ensemble.cluster_counts) > _many(ensemble.n_objects),
             "Many values a column. If they are features: ensclust cluster.",
         ),
         (
@@ -203,7 +267,8 @@ def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, Any]:
+def _of_features(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any]:
+    table = ensclust.io.read_features(path, **choice)
     X = table.values
     columns: list[dict[str, Any]] = [
         {
@@ -234,6 +299,7 @@ def _of_features(path: str | os.PathLike, table: Table, call: str) -> dict[str, 
         "has_ids": table.ids is not None,
         "columns": columns,
         "suggestions": [
+            *table.notes,
             *(hint for applies, hint in hints if applies),
             f"ensclust cluster {call}",
         ],
@@ -244,12 +310,25 @@ def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
     from ensclust._files import h5ad
 
     facts = h5ad.contents(Path(path))
-    likely = [c["name"] for c in facts["obs"] if c["kind"] == "category"] or ["A", "B"]
+    reasons: dict[str | None, list[str]] = {}
+    for column in facts["obs"]:
+        reasons.setdefault(column["left_out"], []).append(column["name"])
+    likely = reasons.pop(None, [])
+    hints = [f"Left out, {why}: {_names(own)}." for why, own in reasons.items()]
+    if len(likely) < 2:
+        count = f"Only {likely[0]}" if likely else "No column of obs"
+        hints.append(
+            f"{count} looks like a clustering. Name others that are one, or make some: "
+            "ensclust.scverse.consensus(adata, resolutions=[0.5, 1, 2], seeds=5)."
+        )
+        likely = [*likely, *["A", "B"][len(likely) :]]
+    embeddings = [x for x in facts["obsm"] if not x.endswith("_memberships")]
     found = [
+        *hints,
         f"ensclust consensus {_arguments(path, {'columns': likely})}",
         *(
             f"ensclust cluster {_arguments(path, {'columns': [name]})}"
-            for name in [*facts["obsm"]][:1]
+            for name in sorted(embeddings, key=lambda x: x != "X_pca")[:1]
         ),
     ]
     return {"file": str(path), "content": "anndata", **facts, "suggestions": found}
@@ -269,6 +348,31 @@ def _listed(rows: list[dict[str, Any]], *keys: str) -> list[str]:
     ]
     more = len(rows) - _SHOWN
     return [*lines, f"  ... and {more:,} more"] if more > 0 else lines
+
+
+def _described(columns: list[dict[str, Any]]) -> list[str]:
+    """Return columns of anything as lines of a table, at most 79 letters wide."""
+    rows = [
+        ["name", "type", "missing", "distinct", "could be", "examples"],
+        *(
+            [
+                column["name"][:24],
+                column["type"],
+                f"{column['n_missing']:,}",
+                f"{column['n_values']:,}",
+                column["role"],
+                ", ".join(column["examples"]),
+            ]
+            for column in columns[:_SHOWN]
+        ),
+    ]
+    a, b, c, d, e, _ = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    form = f"  {{:{a}}}  {{:{b}}}  {{:>{c}}}  {{:>{d}}}  {{:{e}}}  {{}}"
+    more = len(columns) - _SHOWN
+    return [
+        *(form.format(*row)[:79].rstrip() for row in rows),
+        *[f"  ... and {more:,} more"] * (more > 0),
+    ]
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ensclust._kernels._compiling import compiling
+
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
 
@@ -31,11 +33,23 @@ report_option = click.option(
     metavar="FILE",
     help="HTML page with charts of the result, for any browser, offline.",
 )
+
+
+def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  click passes it so
+    """Say nothing of kernels that are compiled, where silence is asked for."""
+    compiling.is_told |= is_asked
+    return is_asked
+
+
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout."
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=calm,
+    help="One JSON object on stdout.",
 )
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress, no summary."
+    "-q", "--quiet", is_flag=True, callback=calm, help="No progress, no summary."
 )
 jobs_option = click.option(
     "--n-jobs",
@@ -109,9 +123,29 @@ def table_options(command: Callable) -> Callable:
         option("--columns", type=names, metavar="A,B",
                help="Use these columns only; in an h5ad file: of obs, or X_pca and the "
                "like."),
-        option("--id-column", metavar="NAME", help="Column that names the objects."),
+        option("--exclude", type=names, metavar="A,B",
+               help="Leave these columns out."),
+        option("--id-column", metavar="NAME",
+               help="Column that names the objects.", show_default="found"),
         option("--header/--no-header", default=None, show_default="detected",
                help="Whether the first line of a text file holds names."),
+    ])  # fmt: skip
+
+
+def cleaning_options(command: Callable) -> Callable:
+    """Add the options that say what to do with features that are no numbers."""
+    option = click.option
+    return _add(command, [
+        option("--numeric-only", is_flag=True,
+               help="Leave out columns that hold text."),
+        option("--categorical", type=click.Choice(["refuse", "drop", "join"]),
+               default="refuse", show_default=True,
+               help="What to do with columns that hold text: an error, leave them out, "
+               "or use each as one more base clustering."),
+        option("--missing", type=click.Choice(["refuse", "drop", "impute"]),
+               default="refuse", show_default=True,
+               help="What to do with objects that have missing cells: an error, leave "
+               "them out, or put the median of the column there."),
     ])  # fmt: skip
 
 
@@ -125,7 +159,7 @@ def several_k(text: str) -> list[int | str]:
     """Turn "2,3,5" into [2, 3, 5]; a word that may stand for a number stays."""
     ks: list[Any] = [text] if text.isidentifier() else _integers(text)
     if not ks:
-        raise no_k(text, several=True)
+        raise no_k(text)
     for k in ks:
         if ks.count(k) > 1:
             msg = f"{text!r} names {k} more than once; give each number once."
@@ -133,21 +167,12 @@ def several_k(text: str) -> list[int | str]:
     return ks
 
 
-def one_k(text: str) -> int | str:
-    """Turn "3" into 3; a word that may stand for a number stays."""
-    ks: list[Any] = [text] if text.isidentifier() else _integers(text)
-    if len(ks) != 1:
-        raise no_k(text, several=False)
-    return ks[0]
-
-
-def no_k(text: str, *, several: bool) -> click.BadParameter:
+def no_k(text: str) -> click.BadParameter:
     """Return the error for a text that is no number of clusters for any method."""
     from ensclust._methods import METHODS
 
     words = {word for method in METHODS.values() for word in method._k_words}
-    known = ["a positive integer", *["a list such as 2,3,5"] * several]
-    known += sorted(words, reverse=True)
+    known = ["a positive integer", "a list such as 2,3,5", *sorted(words, reverse=True)]
     hint = "'-k' / '--n-clusters'"
     return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ensclust.cli._options import calm
+
 # What is heavy is imported when a command runs, so that --help answers at once.
 # ruff: noqa: PLC0415
 
@@ -43,7 +45,7 @@ def _names(text: str) -> tuple[str, ...]:
               help="Methods to run.")  # fmt: skip
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", show_default="20",
               help="Runs of each setting.")  # fmt: skip
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path),
               default=Path("results"), show_default=True, metavar="DIR",
               help="Directory of results; an interrupted run goes on.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Three runs on three small datasets.")
@@ -59,7 +61,7 @@ def _names(text: str) -> tuple[str, ...]:
 @click.option("--standardize", type=_names, default="wine", show_default=True,
               metavar="A,B", help="Datasets to z-score, or none.")  # fmt: skip
 @click.option("--report-only", is_flag=True, help="Tables of what is there; no runs.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, callback=calm, help="No progress.")
 def reproduce(what, names, methods, runs, out, data_home, seed, init, standardize,
               n_jobs, *, quick, true_k, report_only, quiet) -> None:  # fmt: skip
     """Run the paper's experiments and put our figures beside the published ones.
@@ -68,10 +70,11 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     all (the default). Results, tables and figures go to the directory --out; a run that
     was interrupted goes on when it is started again.
     """
+    from ensclust._support.json_files import read_json
     from ensclust._support.parallel import thread_count
     from ensclust._support.validation import check_choice
     from ensclust.datasets._load import data_directory
-    from ensclust.paper import _protocol, _records, _report, _store
+    from ensclust.paper import _protocol, _records, _report, _store, _summary
 
     for name in standardize:
         check_choice(name, "--standardize", _protocol.DATASETS)
@@ -94,6 +97,9 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
         report_only=report_only,
         quiet=quiet,
     )
+    if table := _summary.as_text(read_json(out / "summary.json")):
+        click.echo(f"{table}\n")
+    click.echo(f"Tables and figures are in {out}, the whole summary in:")
     click.echo(out / "summary.md")
     if failures:
         msg = f"{len(failures)} could not be done, such as {failures[0]}"
@@ -179,6 +185,7 @@ def datasets(*, as_json: bool) -> None:
         click.echo(
             f"{click.style(info.name, bold=True)}: {info.title}\n"
             f"    {info.n_objects:,} objects, {info.n_features:,} features, "
-            f"{info.n_clusters} classes; {info.licence}; {here}\n"
+            f"{info.n_clusters} classes\n"
+            f"    {info.licence}; {here}\n"
             f"    {info.source}"
         )

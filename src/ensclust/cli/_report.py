@@ -32,7 +32,7 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
     """
     calm = {"quiet": quiet or as_json}
     table = read_table(ensclust.io.read_labels, labels, **calm, **choice)
-    judged = _read_clustering(
+    judged = read_clustering(
         consensus, cluster_column, "--cluster-column", table, **calm
     )
     ensemble = ensclust.Ensemble(table.values)
@@ -83,12 +83,12 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
             raise click.UsageError(msg)
     check_report(output)
     table = read_table(ensclust.io.read_labels, labels, quiet=quiet, **choice)
-    found = _read_clustering(
+    found = read_clustering(
         consensus, cluster_column, "--cluster-column", table, quiet=quiet
     )
     more: dict[str, Any] = {"cluster_names": _names(consensus, found)}
     if truth:
-        classes = _read_clustering(
+        classes = read_clustering(
             truth, truth_column, "--truth-column", table, quiet=quiet
         )
         more |= {"truth": classes.values[:, 0], "class_names": _names(truth, classes)}
@@ -110,7 +110,7 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
     )
 
 
-def _read_clustering(
+def read_clustering(
     path: str, column: str | None, option: str, of: Any, *, quiet: bool
 ) -> Any:
     """Read one column of labels, named or the only one, of the objects of a table."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from inspect import signature
@@ -19,17 +18,18 @@ import click
 from click.core import ParameterSource
 
 import ensclust
+from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
     base_k,
+    cleaning_options,
     effort,
     engine_options,
     in_words,
     no_k,
     once,
-    one_k,
     output_option,
     report_option,
     run_options,
@@ -41,27 +41,37 @@ from ensclust.cli._options import (
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
     from ensclust._ensemble.ensemble import Ensemble
     from ensclust._methods.base import BaseConsensus
     from ensclust._methods.driver import Solved
+    from ensclust.io import Table
 
 _SHOWN = 12  # cluster sizes in a summary
-_K = "Number of consensus clusters, or a word for how to find it, such as auto."
+_k_option = click.option(
+    "-k",
+    "--n-clusters",
+    type=several_k,
+    required=True,
+    metavar="K[,K...]",
+    help="Number of consensus clusters, or a word for how to find it, such as auto. "
+    "Several numbers give a column each.",
+)
 
 
 @click.command(short_help="Cluster a table of numbers.")
 @click.argument("data", type=click.Path())
-@click.option("-k", "--n-clusters", type=one_k, required=True, metavar="K", help=_K)
+@_k_option
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
-              show_default="from K to the square root of the number of objects, at "
-              "most 100", help="Clusters per base clustering: drawn from LO to HI, or "
-              "one number.")  # fmt: skip
+              show_default="from K, the smallest of them, to the square root of the "
+              "number of objects, at most 100",
+              help="Clusters per base clustering: drawn from LO to HI, or one number."
+              )  # fmt: skip
 @click.option("--effort", type=effort, default="auto", show_default=True,
               metavar="PASSES",
               help="Passes of k-means over all objects if these are more than 20,000: "
@@ -72,25 +82,28 @@ _K = "Number of consensus clusters, or a word for how to find it, such as auto."
               "robust (median 0, quartiles 1 apart) or none.")  # fmt: skip
 @click.option("--standardize", "scale", flag_value="standard",
               help="The same as --scale standard.")  # fmt: skip
+@cleaning_options
 @output_option
 @report_option
+@click.option("--model", type=click.Path(), metavar="FILE",
+              help="File for the fitted model, which ends in .skops; for predict."
+              )  # fmt: skip
 @run_options("ecpcs-mc")
 @engine_options
 def cluster(data, n_clusters, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
-    DATA is a CSV, TSV, NPY, NPZ, Parquet or h5ad file of numbers with one row per
-    object, or - for CSV on stdin. Of an h5ad file, X is used, or with --columns an
-    entry of obsm such as X_pca; -o copy.h5ad puts the labels into a copy.
+    DATA is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file of numbers with one row
+    per object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad
+    file, X is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts
+    the labels into a copy.
     """
-    Run("features", data, [n_clusters], **options).run()
+    Run("features", data, n_clusters, **options).run()
 
 
 @click.command(short_help="Combine clusterings that you have.")
 @click.argument("labels", type=click.Path())
-@click.option("-k", "--n-clusters", type=several_k, required=True,
-              metavar="K[,K...]",
-              help=f"{_K} Several numbers give a column each.")  # fmt: skip
+@_k_option
 @click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
               default="missing", show_default=True,
               help="What a negative cell means: left out, as empty ones, or in a "
@@ -102,10 +115,11 @@ def cluster(data, n_clusters, **options) -> None:
 def consensus(labels, n_clusters, **options) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
-    LABELS is a CSV, TSV, NPY, NPZ, Parquet or h5ad file with one row per object, or -
-    for CSV on stdin. Labels are integers or text; an empty cell, NA or a negative
-    number means "not clustered". Of an h5ad file, --columns names the clusterings in
-    obs; -o copy.h5ad puts the labels into a copy.
+    LABELS is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file with one row per
+    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers
+    or text; an empty cell, NA or a negative number means "not clustered". Of an h5ad
+    file, --columns names the clusterings in obs; -o copy.h5ad puts the labels into a
+    copy. Of a MATLAB file, --columns names the matrix if there are several.
     """
     Run("labels", labels, n_clusters, **options).run()
 
@@ -122,6 +136,7 @@ class Run:
     seed: int
     n_jobs: int | None
     columns: list[str] | None
+    exclude: list[str] | None
     id_column: str | None
     header: bool | None
     as_json: bool
@@ -131,8 +146,12 @@ class Run:
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
     scale: str | None = None
+    numeric_only: bool = False
+    categorical: str = "refuse"
+    missing: str = "refuse"
     output: str = "-"
     report: str | None = None
+    model: str | None = None
     engine: str = "memory"
     scheduler: str | None = None
     checkpoint: str | None = None
@@ -163,22 +182,25 @@ class Run:
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
+            columns = about.pop("columns", None)
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
-            start = time.perf_counter()
+            clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
-                solved = model._fit_cuts(X, self.ks, checkpoint=self.checkpoint)
+                rows, joined = X, about.pop("joined", None)
+                if joined is not None:
+                    model, rows = _join(model, X, self.ks, joined)
+                solved = model._fit_cuts(rows, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
-            seconds = time.perf_counter() - start
+            seconds = clock()
             if self.in_memory and not (self.as_json and self.output == "-"):
-                ensclust.io.write_labels(
-                    self.output,
-                    labels,
-                    source=self.source,
-                    names=names or ["cluster"],
-                    ids=about["ids"],
-                )
-            self._tell(solved, labels, [own.tolist() for own in sizes], seconds, about)
+                self._write(solved, labels, names, about)
+            if self.model:
+                ensclust.io.save_model(model, self.model, columns=columns)
+            counts = [own.tolist() for own in sizes]
+            if self._writes_h5ad():  # which numbers clusters by size
+                counts = [sorted(own, reverse=True) for own in counts]
+            self._tell(solved, labels, counts, seconds, about)
             if self.report:
                 is_table = self.in_memory and self.content == "features"
                 self._show(self.report, model, about | ({"X": X} if is_table else {}))
@@ -208,6 +230,34 @@ class Run:
             raise self._nothing_kept()
         return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
 
+    def _writes_h5ad(self) -> bool:
+        return Path(self.output).suffix.lower() == ".h5ad"
+
+    def _write(self, solved: Solved, labels, names, about: dict[str, Any]) -> None:
+        """Write the labels; into an h5ad file all that scverse.consensus writes."""
+        from ensclust._methods.anndata_entries import write_copy
+
+        if self._writes_h5ad():
+            made = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+            keys = [f"consensus_{name}" for name in names or ()] or ["consensus"]
+            write_copy(
+                self.output,
+                self.source,
+                solved,
+                keys=dict(zip(keys, self.ks, strict=True)),
+                names=about.get("names"),
+                settings={
+                    "method": self.method,
+                    "random_state": self.seed,
+                    **({"noise": self.noise} if self.content == "labels" else made),
+                    **dict(self.param),
+                },
+            )
+            return
+        ensclust.io.write_labels(
+            self.output, labels, names=names or ["cluster"], ids=about["ids"]
+        )
+
     def _refuse(self) -> None:
         """Refuse, before anything is read, what options cannot do together."""
         for is_wrong, msg in (
@@ -218,6 +268,19 @@ class Run:
              "memory."),
             (self.report and len(self.ks) > 1,
              f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and len(self.ks) > 1,
+             f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
+            (self.model and not self.in_memory, "--model needs --engine memory."),
+            (self.model and (self.missing == "impute" or self.categorical == "join"),
+             "--model does not keep what --missing impute and --categorical join do, "
+             "so that new objects could not be labelled. Leave them or --model out."),
+            (not self.in_memory and (self.exclude or self.numeric_only
+             or {self.categorical, self.missing} != {"refuse"}),
+             "--exclude, --numeric-only, --categorical and --missing need --engine "
+             "memory."),
+            (self.missing == "drop" and self.output.lower().endswith(".h5ad"),
+             "--missing drop leaves objects out, so the labels do not fit into a copy "
+             "of the input. Write a CSV file."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
@@ -227,6 +290,10 @@ class Run:
             from ensclust._stream import label_stream
 
             label_stream.check_output(Path(self.output), Path(self.source))
+        if self.model:
+            from ensclust._files.models import check_model_path
+
+            check_model_path(self.model)
         if self.report:
             from ensclust._view.report.page import check_report
 
@@ -238,7 +305,7 @@ class Run:
 
         having = [name for name, kind in METHODS.items() if word in kind._k_words]
         if not having:
-            return no_k(word, several=self.content == "labels")
+            return no_k(word)
         return click.UsageError(
             f"-k {word} needs -m {in_words(having)}; {self.method} takes "
             f"{in_words(['a number', *own])}."
@@ -265,23 +332,35 @@ class Run:
             **about,
         )
 
-    def read(self, reader: Callable) -> Any:
+    def read(self, reader: Callable, **more: Any) -> Any:
         """Read the columns asked for, as a whole."""
         return read_table(
             reader,
             self.source,
             quiet=self.is_silent,
             columns=self.columns,
+            exclude=self.exclude,
             id_column=self.id_column,
             header=self.header,
+            **more,
         )
 
     def _open(self) -> tuple[Any, dict[str, Any], str]:
         """Return rows for fit, what a report tells of them, and what is being done."""
         if self.content == "features":
-            table = self.read(ensclust.io.read_features)
+            table = self.read(
+                ensclust.io.read_features,
+                numeric_only=self.numeric_only,
+                categorical=self.categorical,
+                missing=self.missing,
+            )
             doing = f"clustering {len(table.values):,} objects"
-            return table.values, {"ids": table.ids}, doing
+            about = {
+                "ids": table.ids,
+                "columns": self._to_keep(table.columns),
+                "joined": table.categories,
+            }
+            return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
         return (
             table.labels(self.noise),
@@ -290,6 +369,11 @@ class Run:
                 *table.values.shape
             ),
         )
+
+    def _to_keep(self, used: tuple[str, ...]) -> Sequence[str]:
+        """Return the columns that a model asks for: those used, or their matrices."""
+        asked = self.columns or used
+        return used if set(used) <= set(asked) else asked
 
     def _open_blocks(self) -> tuple[Any, dict[str, Any], str]:
         """Return the same where rows are passed over in blocks."""
@@ -319,7 +403,7 @@ class Run:
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
-                    f"  k={k}: {_in_words(own, n - sum(own))}"
+                    f"  k={k}: {in_sizes(own, n - sum(own))}"
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *(
@@ -327,6 +411,7 @@ class Run:
                     for i, own in enumerate(compared)
                 ),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
+                *[f"  model written to {self.model}"] * bool(self.model),
             ]
             click.echo("\n".join(lines), err=True)
 
@@ -352,11 +437,28 @@ class Run:
         }
 
 
+def _join(
+    model: BaseConsensus, X: Any, ks: list, joined: Table
+) -> tuple[BaseConsensus, Any]:
+    """Return the model and label rows: base clusterings of X, and those of a table."""
+    from sklearn.base import clone
+
+    generator = model._generator(len(X), ks, model._seeds()[0])
+    runs = generator.fit_checked(X).ensemble_
+    every = [*runs.labels.T, *joined.values.T]
+    rows = ensclust.Ensemble.from_clusterings(every, noise=model.noise)
+    return clone(model).set_params(base="precomputed"), rows
+
+
 def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
-    """Read a file with ``reader``, showing how far it is."""
+    """Read a file with ``reader``, showing how far it is; say what it decided."""
     source = "standard input" if path == "-" else path
     with progress(f"reading {source}", quiet=quiet):
-        return reader(path, **choice)
+        table = reader(path, **choice)
+    if not quiet:
+        for note in getattr(table, "notes", ()):
+            click.echo(f"{source}: {note}", err=True)
+    return table
 
 
 def write_report(
@@ -384,7 +486,8 @@ def _sizes(labels: np.ndarray) -> list[np.ndarray]:
     return [np.bincount(column[column >= 0]) for column in columns]
 
 
-def _in_words(sizes: list[int], n_absent: int) -> str:
+def in_sizes(sizes: list[int], n_absent: int) -> str:
+    """Return how many clusters there are, and how large the largest."""
     largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
     if len(largest) > _SHOWN:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]

@@ -51,8 +51,9 @@ class Unit:
         )
 
     def __str__(self) -> str:
-        what = ", ".join(dict.fromkeys(key.method for key in self.keys))
-        return f"{self.dataset} run {self.run + 1} M={self.n_clusterings} ({what})"
+        names = list(dict.fromkeys(key.method for key in self.keys))
+        what = names[0] if len(names) == 1 else f"{len(names)} methods"
+        return f"{self.dataset} run {self.run + 1} M={self.n_clusterings} {what}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -44,12 +43,11 @@ def run(
     quiet : bool
         Show no progress.
     """
-    total, done, start = sum(map(cost, jobs)), 0.0, time.monotonic()
-    with progress(title, total=len(jobs), quiet=quiet) as say:
+    done = 0.0
+    with progress(title, total=sum(map(cost, jobs)), quiet=quiet) as say:
         for number, (job, found) in enumerate(_outcomes(jobs, do, n_jobs), 1):
             done += cost(job)
-            left = (time.monotonic() - start) * max(0, total - done) / done
-            say(f"{number} of {len(jobs)}, {_in_words(left)} left, {job} done")
+            say(f"{number} of {len(jobs)}, {job} done", done)
             yield job, found
 
 
@@ -108,9 +106,3 @@ def _obey_parent() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _in_words(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

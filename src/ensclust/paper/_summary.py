@@ -71,6 +71,38 @@ def as_markdown(summary: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
+def as_text(summary: dict[str, Any]) -> str:
+    """Return the mean scores of each method, to be read in a terminal; "" for none."""
+    found = {
+        name: own
+        for name, own in summary["averages"].items()
+        if own["score"] and not name.startswith("nmi-max")
+    }
+    if not found:
+        return ""
+    names = ", ".join(summary["datasets"])
+    head = "".join(f"{_title(name):>16}" for name in found)
+    return "\n".join(
+        [
+            f"Means over {_count(summary['n_runs'], 'run')} of {names};",
+            "in parentheses the paper's over the same datasets",
+            "",
+            f"{'':10}{head}",
+            *(
+                f"{method:10}"
+                + "".join(f"{_beside(own, method):>16}" for own in found.values())
+                for method in summary["methods"]
+            ),
+        ]
+    )
+
+
+def _beside(found: dict[str, Any], method: str) -> str:
+    """Return our mean score and the paper's."""
+    ours, theirs = found["score"], found["paper score"]
+    return f"{ours[method]:.2f} ({theirs[method]:.2f})" if method in ours else "-"
+
+
 def _grid(*head: str, rows: Sequence[Sequence[str]]) -> str:
     return _layout.grid([head, *rows], gap="")
 

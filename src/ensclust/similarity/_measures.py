@@ -10,6 +10,7 @@ A = D^-1/2 W D^-1/2 with D the degrees, where P^s (P^s)^T is A^s D A^s between D
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,13 +64,14 @@ def jaccard(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
     return weights
 
 
-def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
+def propagate(W: Any, steps: int = 20) -> np.ndarray:
     """Cosine similarity of random-walk trajectories of ``steps`` steps (Z).
 
     Parameters
     ----------
-    W : array-like of shape (n, n)
-        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    W : array-like of shape (n, n) or Ensemble
+        Symmetric, non-negative weights of a graph; the diagonal is ignored. An
+        Ensemble stands for its :func:`jaccard` coefficients.
     steps : int, default=20
         Length t of the trajectories.
 
@@ -98,13 +100,13 @@ def propagate(W: npt.ArrayLike, steps: int = 20) -> np.ndarray:
     return next(propagations(W, [steps]))
 
 
-def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]:
+def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
     """Yield :func:`propagate` for several lengths, from one eigendecomposition.
 
     Parameters
     ----------
-    W : array-like of shape (n, n)
-        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    W : array-like of shape (n, n) or Ensemble
+        As in :func:`propagate`.
     steps : sequence of int
         Lengths of the trajectories.
 
@@ -138,13 +140,13 @@ def propagations(W: npt.ArrayLike, steps: Sequence[int]) -> Iterator[np.ndarray]
             yield Z
 
 
-def trajectories(W: npt.ArrayLike, steps: int) -> np.ndarray:
+def trajectories(W: Any, steps: int) -> np.ndarray:
     """Random-walk trajectories, for a similarity measure of your own.
 
     Parameters
     ----------
-    W : array-like of shape (n, n)
-        Symmetric, non-negative weights of a graph; the diagonal is ignored.
+    W : array-like of shape (n, n) or Ensemble
+        As in :func:`propagate`.
     steps : int
         Length t of the walks.
 
@@ -314,7 +316,8 @@ def _overlap(ensemble: Counts, codes: np.ndarray, weight: np.ndarray) -> np.ndar
     return overlap
 
 
-def _off_diagonal(W: npt.ArrayLike) -> np.ndarray:
+def _off_diagonal(W: Any) -> np.ndarray:
+    W = jaccard(W) if hasattr(W, "intersections") else W
     W = validation.check_square(W, "W").copy()
     np.fill_diagonal(W, 0)
     return W

@@ -226,11 +226,13 @@ def _tree_of(estimator: Any) -> tuple[Dendrogram, int]:
     check_any(result.labels >= 0)
     if result.dendrogram is None:
         msg = (
-            f"{type(estimator).__name__} has no dendrogram: it makes no tree. Use "
-            "ECPCSHC, EAC, WCT or SRS, or ClusterGraphDisplay."
+            f"{type(estimator).__name__} has no dendrogram of its objects: it makes no "
+            "tree, or some have sample_weight 0. Use ECPCSHC, EAC, WCT or SRS, "
+            "dendrogram_.plot(), or ClusterGraphDisplay."
         )
         raise ValueError(msg)
-    return result.dendrogram, int(result.labels.max()) + 1
+    n_clusters = len(np.unique(result.labels[result.labels >= 0]))
+    return result.dendrogram, n_clusters
 
 
 def _cut_height(tree: Dendrogram, n_clusters: int | None) -> float | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ensclust import __version__
 from ensclust._ensemble.agreement import contingency, pairwise_nmi, table_ari, table_nmi
+from ensclust._ensemble.alignment import match
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
 from ensclust._quality.criteria import CRITERIA
@@ -121,6 +122,8 @@ def collect(
     )
     tree, top = _tree(None if result is None else result.dendrogram, codes)
     classes = None if truth is None else _coded(truth, "truth", n, class_names)
+    if classes is not None:
+        classes = _beside(codes, *classes)
     if selection is None and result is not None:
         selection = result.selection
     return Facts(
@@ -171,6 +174,17 @@ def _coded(
         )
         raise ValueError(msg)
     return coded.labels[:, 0].astype(np.int64), [shortened(name) for name in found]
+
+
+def _beside(
+    clusters: np.ndarray, codes: np.ndarray, classes: list[str]
+) -> tuple[np.ndarray, list[str]]:
+    """Put each class in the place of the cluster that it shares most objects with."""
+    table = contingency(Ensemble.from_clusterings([codes]), clusters)
+    first = match(table)[1]
+    order = np.append(first, np.setdiff1d(np.arange(len(classes)), first))
+    place = np.append(np.argsort(order), -1)  # the last is for no class
+    return place[codes], [classes[j] for j in order]
 
 
 def _summary(certainty: Certainty, ensemble: Ensemble, result: Result | None) -> str:

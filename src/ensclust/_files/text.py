@@ -1,0 +1,224 @@
+"""Delimited text: from bytes, perhaps packed, to records and their line numbers."""
+
+import csv
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+from ensclust._files.cells import is_number_or_missing
+from ensclust._support.progress import tell
+from ensclust._support.validation import import_optional
+
+STDIN = Path("<stdin>")  # stands for "-", also in messages
+PACKED = (".gz", ".zst")
+
+_DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
+_SAMPLE = 50  # lines to guess the delimiter from
+_PIECE = 2**20  # bytes that are read at a time
+_LONGEST = 2**27  # bytes of a line
+
+
+class Lines:
+    """The lines of a text file, read piece by piece; iterating yields line by line."""
+
+    def __init__(self, path: Path, raw: IO[bytes], stream: Any):
+        self._path, self._raw, self._stream = path, raw, stream
+        self._size = path.stat().st_size if path.is_file() else 0
+        self._encoding = "utf-8-sig"
+        self._rest = b""  # of a line that is not yet whole
+        self.put_back("")
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if line := self._piece.readline():
+            return line
+        self.put_back(self._read())
+        if line := self._piece.readline():
+            return line
+        raise StopIteration
+
+    def piece(self) -> str:
+        """Take the lines at hand, or the next that are read; no text at the end."""
+        return self._piece.read() or self._read()
+
+    def put_back(self, text: str) -> None:
+        """Let lines that were taken be the next again."""
+        self._piece = StringIO(text, newline="")
+
+    def _read(self) -> str:
+        """Return some whole lines, or what is left at the end."""
+        parts = [self._rest]
+        cut = 0
+        while not cut and (block := self._unpack()):
+            cut = block.rfind(b"\n") + 1
+            parts.append(block)
+            if sum(map(len, parts)) > _LONGEST:
+                msg = f"{self._path} has a line of more than {_LONGEST:,} bytes."
+                raise ValueError(msg)
+        self._rest = parts.pop()[cut:] if cut else b""
+        whole = b"".join([*parts, block[:cut]] if cut else parts)
+        if self._size:
+            tell(min(self._raw.tell(), self._size), self._size)
+        try:
+            text = whole.decode(self._encoding)
+        except UnicodeDecodeError as error:
+            msg = (
+                f"{self._path} is not UTF-8 text (byte 0x{whole[error.start]:02x}). "
+                "Save it as UTF-8, or as NPY or Parquet."
+            )
+            raise ValueError(msg) from error
+        self._encoding = "utf-8"
+        return text
+
+    def _unpack(self) -> bytes:
+        try:
+            return self._stream.read(_PIECE)
+        except (OSError, EOFError, zlib.error) as error:
+            msg = f"{self._path} cannot be unpacked: {error}"
+            raise ValueError(msg) from error
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[Lines]:
+    """Open a text file, unpacked if its name ends so, or STDIN."""
+    raw = sys.stdin.buffer if path == STDIN else path.open("rb")
+    try:
+        yield Lines(path, raw, _unpacked(path, raw))
+    finally:
+        if path != STDIN:
+            raw.close()
+
+
+def _unpacked(path: Path, raw: IO[bytes]) -> Any:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if suffix == ".zst":
+        arrow = import_optional("pyarrow", f"reading {path}", "parquet")
+        return arrow.CompressedInputStream(arrow.PythonFile(raw, "r"), "zstd")
+    return raw
+
+
+class Records:
+    """The records of some lines; all have as many cells as the first.
+
+    Parameters
+    ----------
+    path : Path
+        What to name in errors.
+    lines : Lines
+        The lines, from the first on.
+    delimiter : str, optional
+        What separates cells; by default guessed from the first lines.
+    """
+
+    def __init__(self, path: Path, lines: Lines, delimiter: str | None = None):
+        self.path, self.lines = path, lines
+        self.width = 0
+        self.line = 1  # the number of the next
+        self._skipped = 0  # lines
+        sample = list(islice(lines, _SAMPLE))
+        self.delimiter = delimiter or _guess_delimiter(sample)
+        every = chain(sample, lines)
+        self._reader = csv.reader(
+            map(str.rstrip, every) if self.delimiter == " " else every,
+            delimiter=self.delimiter,
+            strict=True,
+            skipinitialspace=True,
+        )
+        self._records = self._parse()
+
+    def take(self, n: int) -> list[tuple[int, list[str]]]:
+        """Return the line numbers and cells of the next records, at most ``n``."""
+        return list(islice(self._records, n))
+
+    def skip(self, n: int) -> None:
+        """Count lines that were taken from the lines past this reader."""
+        self._skipped += n
+        self.line += n
+
+    def _parse(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the records; blank lines are none, but in a single column they are."""
+        blank: list[int] = []
+        while (row := self._next()) is not None:
+            line, self.line = self.line, self._reader.line_num + self._skipped + 1
+            if not row:
+                blank.append(line)
+                continue
+            if self.width == 1:
+                yield from ((skipped, [""]) for skipped in blank)
+            blank.clear()
+            self.width = self.width or len(row)
+            if len(row) != self.width:
+                raise self._ragged(line, len(row))
+            yield line, row
+
+    def _next(self) -> list[str] | None:
+        try:
+            return next(self._reader, None)
+        except csv.Error as error:
+            msg = f"{self.path}, record at line {self.line}: {error}."
+            raise ValueError(msg) from error
+
+    def _ragged(self, line: int, found: int) -> ValueError:
+        is_decimal = self.delimiter == "," and found > self.width
+        hint = " If commas are decimal marks here, write points instead."
+        return ValueError(
+            f"{self.path}, line {line}: found {found} field{'s' * (found != 1)}, "
+            f"expected {self.width} as in the first row (delimiter "
+            f"{self.delimiter!r}).{hint * is_decimal}"
+        )
+
+
+def is_header(rows: list[list[str]]) -> bool:
+    """Whether the first of some rows holds names, as ``read_features`` defines it."""
+    if counts_columns(rows):
+        return True
+    first = enumerate(map(str.strip, rows[0]))
+    names = {i: cell for i, cell in first if not is_number_or_missing(cell)}
+    below = {i: {row[i].strip() for row in rows[1:]} for i in names}
+    return any(
+        below[i] and all(map(is_number_or_missing, below[i])) for i in names
+    ) or (bool(names) and not any(name in below[i] for i, name in names.items()))
+
+
+def counts_columns(rows: list[list[str]]) -> bool:
+    """Whether the first of some rows is 0, 1, ..., as pandas names columns by default.
+
+    It may follow an empty name, that of the index. Of one or two columns it is taken
+    for data where there are whole numbers below.
+    """
+    cells = [cell.strip() for cell in rows[0]]
+    is_indexed = len(cells) > 1 and not cells[0]
+    names = cells[is_indexed:]
+    if names != [str(i) for i in range(len(names))]:
+        return False
+    below = [cell.strip() for row in rows[1:] for cell in row]
+    return is_indexed or len(names) > 2 or not any(map(str.isdecimal, below))
+
+
+def _guess_delimiter(sample: list[str]) -> str:
+    """Return the delimiter that gives all records the same number of cells, above 1."""
+    rows = [line.strip().split(" ") for line in sample if line.strip()]
+    numbers = all(is_number_or_missing(cell) for row in rows for cell in row)
+    if numbers and rows and min(map(len, rows)) > 1:  # names may hold spaces
+        return " "
+    widths = {}
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(sample, delimiter=delimiter, skipinitialspace=True)
+        try:
+            counts = [len(row) for row in reader if row]
+        except csv.Error:  # a line of very many cells is none with another delimiter
+            counts = []
+        # The sample may end inside a quoted cell.
+        widths[delimiter] = counts[:-1] if len(sample) == _SAMPLE else counts
+    even = (d for d, n in widths.items() if len(set(n)) == 1 and n[0] > 1)
+    return next(even, max(",;\t|", key=lambda delimiter: (widths[delimiter] or [0])[0]))

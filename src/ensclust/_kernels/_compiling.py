@@ -1,0 +1,55 @@
+"""Kernels are compiled on first use: it is said once, and no part of other times.
+
+Free of Numba, so that a clock can be read before it is imported.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+
+class Compiling:
+    """What is being compiled in this process, and how long it took so far."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.is_kept = True  # on disk, for the next process
+        self.is_told = False
+        self._depth = 0  # a kernel compiles those that it calls
+        self._start = 0.0
+
+    def begin(self) -> None:
+        """Note that Numba compiles a kernel, one at a time."""
+        if not self._depth:
+            self._start = time.perf_counter()
+        self._depth += 1
+        if not self.is_told:
+            self.is_told = True
+            self._tell()
+
+    def _tell(self) -> None:
+        from multiprocessing import parent_process  # noqa: PLC0415  slow to import
+
+        if parent_process():  # which tells for all that it started
+            return
+        when = (
+            "once after installation"
+            if self.is_kept
+            else "in each process: set NUMBA_CACHE_DIR to a directory to keep them in"
+        )
+        print(f"ensclust: compiling kernels, {when}", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Note that a kernel has been compiled."""
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.perf_counter() - self._start
+
+
+compiling = Compiling()
+
+
+def stopwatch() -> Callable[[], float]:
+    """Return what tells the seconds from now on, without those of compiling."""
+    start = time.perf_counter() - compiling.seconds
+    return lambda: time.perf_counter() - compiling.seconds - start

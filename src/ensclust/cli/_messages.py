@@ -1,0 +1,78 @@
+"""Messages of the package in the words of the command line.
+
+The package speaks to those who call it from Python: ``n_jobs=0 has no meaning``. Those
+who typed a command read ``--n-jobs 0 has no meaning``.
+"""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+
+_OPTIONS = {
+    "n_clusters": "-k",
+    "k_range": "-k",
+    "method": "-m",
+    "random_state": "--seed",
+    "n_jobs": "--n-jobs",
+    "n_clusterings": "--n-clusterings",
+    "base_k": "--base-k",
+    "effort": "--effort",
+    "scale": "--scale",
+    "noise": "--noise",
+    "columns": "--columns",
+    "exclude": "--exclude",
+    "numeric_only": "--numeric-only",
+    "categorical": "--categorical",
+    "missing": "--missing",
+    "id_column": "--id-column",
+    "checkpoint": "--checkpoint",
+    "truth": "--truth",
+    "data_home": "--data-home",
+}
+_PHRASES = {
+    # What is named twice, "id_column (--id-column)", is named once.
+    r"[^\s(]+ \((--[^()]+)\)": r"\1",
+    r"\(Blocks\(path\), (--engine blocks)\)": r"(\1)",
+    r"n_samples=(\d+)( objects)?": r"the \1 objects",
+    r"of n_clusters=(\d+) clusters": r"of \1 clusters",
+    r"The '(\w+)' parameter of \w+": r"\1=",
+    r"path=(?='.*' cannot be the name of a file)": "",
+    "Use None or -1 for": "Use -1 for",
+    r"select_k\(sample\) or compare\(sample, k\)": "ensclust select-k or compare",
+    r"; a Dask, Zarr or NumPy array; .*; or leave the engine out": (
+        ", or leave --engine out"
+    ),
+}
+_VALUE = r"\"[^\"]*\"|'[^']*'|\([^()]*\)|\[[^\[\]]*\]|[\w.:+-]*\w|"
+# A name with a value, or a name that can be none but a parameter's.
+_NAMED = re.compile(rf"(?<![\w./'\"(-])(--)?(?:([a-z][\w-]*)=({_VALUE})|(\w+_\w+))")
+
+
+def in_options(message: str) -> str:
+    """Return a message with options where it names parameters."""
+    for pattern, words in _PHRASES.items():
+        message = re.sub(pattern, words, message)
+    return _NAMED.sub(_as_option, message)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    name, value = found[2] or found[4], found[3]
+    if value and value[0] in "\"'([":
+        value = value[1:-1].replace(", ", ",") or "''"
+    if option := f"--{name}" if found[1] else _OPTIONS.get(name):
+        return f"{option} {value}" if value else option
+    if name in _parameters():
+        return f"-p {name}={value}" if value else f"-p {name}"
+    return found[0]
+
+
+def _parameters() -> set[str]:
+    """Return the parameters that -p takes for some method."""
+    from ensclust._methods import METHODS  # noqa: PLC0415  not needed without an error
+    from ensclust._methods.base import BaseConsensus  # noqa: PLC0415
+    from ensclust._methods.table import find  # noqa: PLC0415
+
+    kinds = [*METHODS.values(), find("best")]
+    every = {name for kind in kinds for name in signature(kind).parameters}
+    return every - signature(BaseConsensus).parameters.keys()

@@ -115,5 +115,22 @@ def test_columns_that_decide_alone_are_told_once():
 
 @pytest.mark.parametrize("scale", ["max", 1, True])
 def test_an_unknown_scale_is_refused(scale):
-    with pytest.raises(ValueError, match=r"scale=.*'standard', 'robust', None"):
+    with pytest.raises(ValueError, match=r"scale=.*'auto', 'standard', 'robust', None"):
         generate(X, 3, scale=scale)
+
+
+def test_auto_scales_where_few_columns_decide_alone_and_only_there():
+    options = {"base_k": 4, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"All are scaled; scale=None leaves them"):
+        found = generate(X, 4, scale="auto", **options)
+    assert found == generate(X, 4, scale="standard", **options)
+    even = StandardScaler().fit_transform(X)
+    assert generate(even, 4, scale="auto", **options) == generate(even, 4, **options)
+
+
+def test_auto_leaves_columns_that_a_few_objects_make_large():
+    far = StandardScaler().fit_transform(X)
+    far[3, 1] = 1e4
+    generator = EnsembleGenerator(3, scale="auto", random_state=0)
+    with pytest.warns(UserWarning, match="a few objects that are far out"):
+        assert generator.fit(far).scaling_ is None

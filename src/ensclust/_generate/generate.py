@@ -59,11 +59,13 @@ def generate(
         Share or number of the features that each clusterer sees, drawn anew.
     projection : int or None, default=None
         Number of random Gaussian directions that these are projected on, drawn anew.
-    scale : None, "standard" or "robust", default=None
-        Scaling of the features before anything else: to mean 0 and standard deviation
-        1, or to median 0 and distance 1 between the quartiles (of 20,000 objects if
-        there are more). Sparse features are not centred. Without it, a warning says
-        when few columns decide alone. Scales of training are used for new objects.
+    scale : None, "auto", "standard" or "robust", default=None
+        Scaling of the features before anything else: "standard" gives mean 0 and
+        standard deviation 1, "robust" median 0 and distance 1 between the quartiles (of
+        20,000 objects if there are more). Sparse features are not centred. Scales of
+        training are used for new objects. None does not scale, and warns where few
+        columns decide alone; "auto" takes "standard" there. The page "Scaling of
+        features" shows what it is worth.
     noise : "missing" or "own-cluster", default="missing"
         Whether what a clusterer calls noise (a negative label) is missing in that
         clustering or one more cluster of it.

@@ -33,6 +33,8 @@ from ensclust._support.validation import (
     warn,
 )
 
+SCALE = 'scale="standard" makes all count alike.'
+
 
 class EnsembleGenerator(TransformerMixin, BaseEstimator):
     """Turn features into the labels of many base clusterings, as a transformer.
@@ -187,15 +189,17 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
 
     def _scaling(self, X: Any, sample: Any) -> Scaling | None:
         """Return how features are scaled, given all of them and a sample."""
-        if self.scale is None:
-            if found := uneven(sample):
-                said, cure = found
-                cure = cure or 'scale="standard" makes all count alike.'
-                warn(f"{said} {cure}")
-            return None
-        kinds = ("standard", "robust")
-        robust = check_choice(self.scale, "scale", kinds, or_none=True) == "robust"
-        return robust_scaling(sample) if robust else standard_scaling(X)
+        kind = self.scale
+        if kind is not None:
+            check_choice(kind, "scale", ("auto", "standard", "robust"), or_none=True)
+        if kind in (None, "auto") and (found := uneven(sample)):
+            said, cure = found
+            if kind == "auto" and not cure:
+                kind, cure = "standard", "All are scaled; scale=None leaves them."
+            warn(f"{said} {cure or SCALE}")
+        if kind == "robust":
+            return robust_scaling(sample)
+        return standard_scaling(X) if kind == "standard" else None
 
     def _fit(self, plan: Plan, objects, sample) -> dict[int, np.ndarray]:
         """Fit all clusterers, k-means from a sample on; return labels of the others."""

@@ -70,7 +70,6 @@ class InBlocks:
     """Rows of Blocks, which were surveyed."""
 
     def __init__(self, blocks: Blocks, known: Survey):
-        check_magnitude(np.array([known.low, known.high]))
         self.blocks = blocks
         self.n_objects, self.low, self.high = known.n_objects, known.low, known.high
         self._lengths = [known.lengths.get(i, 0) for i in range(len(known.lengths))]
@@ -101,7 +100,9 @@ def survey(X: Any) -> Survey:
 
 def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
     rows = table(columns)
-    return Survey({number: len(rows)}, *extent(rows))
+    low, high = extent(rows)
+    check_magnitude(np.array([low, high]))
+    return Survey({number: len(rows)}, low, high)
 
 
 def _join(one: Survey, other: Survey) -> Survey:

@@ -72,7 +72,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     base_k: Any = parameter(positive(), "array-like", None, default=None)
     base: Any = parameter(str, list, tuple, BaseEstimator, default="kmeans")
     scale: str | None = parameter(
-        StrOptions({"standard", "robust"}), None, default=None
+        StrOptions({"auto", "standard", "robust"}), None, default=None
     )
     effort: Any = parameter(
         StrOptions({"auto", "full"}),

@@ -22,7 +22,7 @@ SHARED_WORDING = {
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
-    "scale": """scale : None, "standard" or "robust", default=None
+    "scale": """scale : None, "auto", "standard" or "robust", default=None
         Scaling of features before they are clustered, see :func:`ensclust.generate`;
         ignored with precomputed labels.""",
     "effort": """effort : "auto", "full" or int, default="auto"

@@ -28,7 +28,6 @@ _CONTENT = (
     "every cell is a number, else as a table of anything."
 )
 _SHOWN = 20  # columns in a text
-_RATIO = 10.0  # of the scales of two columns, above which one drowns the other
 
 
 @click.command(short_help="Say what a file holds.")
@@ -281,15 +280,13 @@ def _of_features(path: str | os.PathLike, call: str, choice: dict) -> dict[str, 
         for name, column in zip(table.columns, X.T, strict=True)
     ]
     constant = [c["name"] for c in columns if c["min"] == c["max"]]
-    scales = [c["sd"] for c in columns if c["min"] < c["max"]] or [1.0]
-    ratio = max(scales) / min(scales)
+    from ensclust._support.features import uneven
+
+    said, cure = uneven(X) or ("", "")
+    cure = cure or "cluster scales all of them, unless --scale says otherwise."
     hints = [
         (constant, f"Constant, so without effect: {_names(constant)}."),
-        (
-            ratio > _RATIO,
-            f"Standard deviations differ by a factor of {ratio:.3g}: large columns "
-            "decide alone. --standardize makes all count alike.",
-        ),
+        (said, f"{said} {cure}"),
     ]
     return {
         "file": str(path),

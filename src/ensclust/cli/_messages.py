@@ -34,6 +34,7 @@ _PHRASES = {
     # What is named twice, "id_column (--id-column)", is named once.
     r"[^\s(]+ \((--[^()]+)\)": r"\1",
     r"\(Blocks\(path\), (--engine blocks)\)": r"(\1)",
+    "scale=None": "--scale none",
     r"n_samples=(\d+)( objects)?": r"the \1 objects",
     r"of n_clusters=(\d+) clusters": r"of \1 clusters",
     r"The '(\w+)' parameter of \w+": r"\1=",

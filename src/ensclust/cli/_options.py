@@ -208,14 +208,6 @@ def base_k(text: str) -> int | tuple[int, ...]:
     raise click.BadParameter(msg)
 
 
-def scale(text: str) -> str | None:
-    """Turn "none" into None; standard and robust stay."""
-    if text in ("none", "standard", "robust"):
-        return None if text == "none" else text
-    msg = f"{text!r} is not none, standard or robust."
-    raise click.BadParameter(msg)
-
-
 def effort(text: str) -> int | str:
     """Turn "3" into 3; auto and full stay."""
     if text in ("auto", "full") or text.isdecimal():

@@ -33,7 +33,6 @@ from ensclust.cli._options import (
     output_option,
     report_option,
     run_options,
-    scale,
     several_k,
 )
 
@@ -76,10 +75,11 @@ _k_option = click.option(
               metavar="PASSES",
               help="Passes of k-means over all objects if these are more than 20,000: "
               "auto, full or a number.")  # fmt: skip
-@click.option("--scale", type=scale, default="none", show_default=True,
-              metavar="KIND",
+@click.option("--scale", type=click.Choice(["auto", "none", "standard", "robust"]),
+              default="auto", show_default=True,
               help="Scale the columns first: standard (mean 0, standard deviation 1), "
-              "robust (median 0, quartiles 1 apart) or none.")  # fmt: skip
+              "robust (median 0, quartiles 1 apart), none, or auto: standard if few "
+              "columns would decide alone.")  # fmt: skip
 @click.option("--standardize", "scale", flag_value="standard",
               help="The same as --scale standard.")  # fmt: skip
 @cleaning_options
@@ -145,7 +145,7 @@ class Run:
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
-    scale: str | None = None
+    scale: str = "auto"
     numeric_only: bool = False
     categorical: str = "refuse"
     missing: str = "refuse"
@@ -175,8 +175,9 @@ class Run:
         if self.content == "features":
             settings = {
                 name: getattr(self, name)
-                for name in ("n_clusterings", "base_k", "effort", "scale")
+                for name in ("n_clusterings", "base_k", "effort")
             }
+            settings["scale"] = None if self.scale == "none" else self.scale
         model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
         model._validate_params()
         is_dask = self.engine == "dask"

@@ -51,7 +51,7 @@ LINES = {
     ),
     "cluster large.csv -k 2 -q": "X holds numbers as large as 1e+308",
     "cluster large.csv -k 2 -q --standardize": "X holds numbers as large as 1e+308",
-    "cluster large.npy -k 2 -q --engine blocks -o o.npy": "as large as 1e+308",
+    "cluster large.npy -k 2 -q --engine blocks -o o.npy": "rows 1 to 30: X holds",
     "cluster X.csv -k 2 -o ''": "'' cannot be the name of a file",
     "cluster X.csv -k 2 --n-clusterings a": "'a' is not a valid integer",
     "cluster X.csv -k 2 --base-k 0": "'0' is not a positive integer or a pair",

@@ -283,10 +283,14 @@ def test_standardize_makes_small_columns_count(run, tmp_path):
     group = np.repeat([0, 1], 20)
     np.save(tmp_path / "data.npy", np.column_stack([noise, group]))
     args = ["cluster", "data.npy", "-k", 2, "--base-k", 2, "--seed", 0, "--json"]
-    plain = json.loads(run(*args).stdout)["labels"]
+    plain = run(*args, "--scale", "none")
     scaled = json.loads(run(*args, "--standardize").stdout)["labels"]
     assert ensclust.metrics.ari(scaled, group) > 0.9
-    assert ensclust.metrics.ari(plain, group) < 0.5
+    assert ensclust.metrics.ari(json.loads(plain.stdout)["labels"], group) < 0.5
+    assert "--scale standard makes all count alike" in plain.stderr
+    usual = run(*args)
+    assert json.loads(usual.stdout)["labels"] == scaled
+    assert "All are scaled; --scale none leaves them" in usual.stderr
 
 
 def test_parameters_reach_the_method(run, data, monkeypatch):

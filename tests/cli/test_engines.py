@@ -108,6 +108,7 @@ def test_standardize_in_every_engine(engine):
     facts_of("cluster", *args, "-o", "memory.npy", "--standardize")
     facts_of("cluster", *args, "-o", "o.npy", "--standardize", "--engine", engine)
     np.testing.assert_array_equal(np.load("o.npy"), np.load("memory.npy"))
+    args += ["--scale", "none"]
     facts_of("cluster", *args, "-o", "plain.npy", "--engine", engine)
     assert (np.load("plain.npy") != np.load("memory.npy")).any()
 

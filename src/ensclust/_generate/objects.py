@@ -101,7 +101,7 @@ def survey(X: Any) -> Survey:
 def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
     rows = table(columns)
     low, high = extent(rows)
-    check_magnitude(np.array([low, high]))
+    check_magnitude(np.array([low, high]))  # here the error can name the rows
     return Survey({number: len(rows)}, low, high)
 
 

@@ -53,19 +53,23 @@ def plain_loop(X, options):
 
 
 def faiss(X, options):
-    """Return M clusterings by faiss, with all its iterations and objects."""
+    """Return M clusterings by faiss: two threads of runs, one thread in each."""
     import faiss
+    from joblib import Parallel, delayed
 
-    columns = []
-    for seed, k in enumerate(numbers_of_clusters(options)):
+    def run(k, seed):
         model = faiss.Kmeans(
             X.shape[1], k, niter=options.get("niter", 25), seed=seed,
             min_points_per_centroid=1,
             max_points_per_centroid=options.get("most", 256),
         )  # fmt: skip
+        faiss.omp_set_num_threads(1)  # of this thread; its own ones wait for each other
         model.train(X)
-        columns.append(model.index.search(X, 1)[1][:, 0])
-    return np.column_stack(columns).astype(np.uint8), X
+        return model.index.search(X, 1)[1][:, 0].astype(np.uint8)
+
+    ks = numbers_of_clusters(options)
+    runs = (delayed(run)(k, seed) for seed, k in enumerate(ks))
+    return np.column_stack(Parallel(os.cpu_count(), backend="threading")(runs)), X
 
 
 def intelex(X, options):

@@ -158,14 +158,22 @@ def converge(
     scale = fixed_point(longest, len(norms))
     least = tol * rows.spread()
     runs = [_Run(rows, rows.take(chosen), bounds=bounds) for chosen in first]
-    moving = sorted(runs, key=lambda run: -len(run.centres))  # the longest first
-    for _ in range(max_iter):
-        if not moving:
-            break
-        tell(len(runs) - len(moving), len(runs), f"k-means of {len(norms):,} objects")
-        tasks = [(run, norms, longest, scale, least) for run in moving]
-        still = parallel.run(_Run.advance, tasks, n_jobs=n_jobs)
-        moving = [run for run, moves in zip(moving, still, strict=True) if moves]
+    done: list[_Run] = []
+    stopped: list[bool] = []
+
+    def finish(run: _Run) -> None:
+        try:
+            while run.n_iter < max_iter and not stopped:
+                tell(len(done), len(runs), f"k-means of {len(norms):,} objects")
+                if not run.advance(norms, longest, scale, least):
+                    break
+        except BaseException:  # Ctrl-C, for one: the other threads need not go on
+            stopped.append(True)
+            raise
+        done.append(run)
+
+    tasks = sorted(runs, key=lambda run: -len(run.centres))  # the longest first
+    parallel.run(finish, [(run,) for run in tasks], n_jobs=n_jobs)
     return [run.centres for run in runs], [run.n_iter for run in runs]
 
 

@@ -70,7 +70,7 @@ def measure(job: tuple[Path, int]) -> list[dict[str, Any]]:
                 random_state=number,
             )
             row = {"dataset": path.stem, "run": number, "scale": kind}
-            row["told"] = uneven(X) is not None
+            row["told"] = (uneven(X) or ("", "few objects"))[1] == ""
             for method in METHODS:
                 labels = consensus(runs, k, method, random_state=number)
                 row[f"{method} nmi"] = 100 * metrics.nmi(y, labels)

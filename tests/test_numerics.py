@@ -135,6 +135,7 @@ def check_labels(method, table, k):
     if isinstance(model, Agglomeration):
         assert n_found == min(k, n_rows)
     told = [str(warning.message) for warning in caught]
+    told = [text for text in told if "from_clusterings" not in text]  # M > N
     assert all(f"formed {n_found} of n_clusters={k}" in message for message in told)
     assert len(told) == (n_found < k)
     assert np.array_equal(model.predict(table), labels)

@@ -217,7 +217,8 @@ def test_fractions_make_it_features(tmp_path):
     text = as_text(describe(path, id_column="name"))
     assert "3 objects, 3 features" in text
     assert "Constant, so without effect: z." in text
-    assert "--standardize" in text
+    assert "few columns decide alone" in text
+    assert "--scale" in text
     assert text.endswith(f"ensclust cluster {path} -k K --id-column name")
 
 

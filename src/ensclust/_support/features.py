@@ -18,7 +18,7 @@ _LARGEST = 2.0**60  # whose square float32 still holds
 _CENTRES, _TRIED = 64, 512  # rows by which it is tried whether float32 will do
 _LOSS = 0.01  # share by which a centre may be farther than the nearest
 _NOTHING = 1e-4  # share of a usual squared distance that does not count
-_UNEVEN = 30.0  # ratio of standard deviations from which small columns are drowned
+_UNEVEN = 10.0  # ratio of standard deviations from which small columns are drowned
 _LOST = 0.002  # share of rows that may get such a centre
 
 

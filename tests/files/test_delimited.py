@@ -309,8 +309,10 @@ def test_names_among_features_hint_at_the_id_column(file):
 
 def test_row_numbers_among_features_are_warned_about(file):
     rows = "".join(f"{i},{i % 3}\n" for i in range(12))
-    with pytest.warns(UserWarning, match="column 'nr' counts the objects.*id_column"):
-        read_features(file("data.csv", "nr,x\n" + rows))
+    shuffled = "".join(f"{1000 + (5 * i) % 12},{i % 3}\n" for i in range(12))
+    for cells in (rows, shuffled):
+        with pytest.warns(UserWarning, match="column 'nr' counts the objects.*id_col"):
+            read_features(file("data.csv", "nr,x\n" + cells))
     table = read_features(file("data.csv", "id,x\n" + rows))
     assert (table.columns, table.ids) == (("x",), list(range(12)))
 

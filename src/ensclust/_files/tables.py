@@ -425,9 +425,9 @@ def _all_distinct(column: np.ndarray) -> bool:
 
 
 def _counts_objects(column: np.ndarray) -> bool:
-    """Whether a column of features is a number of the row: 0, 1, ... or 1, 2, ..."""
-    may_be = len(column) >= 10 and column[0] in (0, 1)
-    return may_be and bool((column == np.arange(len(column)) + column[0]).all())
+    """Whether a column of features numbers the rows, whole numbers without gaps."""
+    is_whole = len(column) >= 10 and bool((column == np.floor(column)).all())
+    return is_whole and bool((np.diff(np.sort(column)) == 1).all())
 
 
 def _suffix(path: Path, known: Sequence[str] = _READ) -> str:

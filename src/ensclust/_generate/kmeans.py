@@ -266,7 +266,8 @@ class _PlusPlus:
 
     def __init__(self, rows: Rows, norms: np.ndarray, n_jobs: int | None):
         lanes = _kernels.kmeans.LANES
-        self.rows, self.n_jobs = rows, n_jobs
+        self.rows = rows
+        self.n_jobs = parallel.thread_count(n_jobs)  # asked once, not in every step
         self.n_tiles = -(-len(norms) // lanes)
         self.norms = np.zeros(self.n_tiles * lanes, rows.dtype)
         self.norms[: len(norms)] = norms
@@ -316,7 +317,7 @@ class _PlusPlus:
         run_of = np.concatenate([run_of, np.zeros(len(half) - len(run_of), np.int64)])
         totals = np.empty((len(half), self.n_tiles))
         shared = (self.tiles, self.norms, W, half, run_of, chosen, distance, totals)
-        spans = parallel.blocks(self.n_tiles, parallel.thread_count(self.n_jobs))
+        spans = parallel.blocks(self.n_tiles, self.n_jobs)
         work = _kernels.kmeans.closer
         parallel.run_spans(work, spans, (*rows.arrays, *shared), n_jobs=self.n_jobs)
         return totals[: len(drawn)]

@@ -125,10 +125,12 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         m, n = check_integer(self.n_clusterings, "n_clusterings"), X.shape[0]
         what = f"an ensemble of {m:,} clusterings of {n:,} objects"
         memory.require(m * n, what, "Lower n_clusterings.")
-        plan = self._plan(X.shape)
-        self.scaling_ = self._scaling(X, InMemory(X).take(plan.sample_rows()))
-        objects = InMemory(X, self.scaling_)
-        labels = self._fit(plan, objects, objects.take(plan.sample_rows()))
+        plan, objects = self._plan(X.shape), InMemory(X)
+        sample = objects.take(plan.sample_rows())
+        scaling = self.scaling_ = self._scaling(X, sample)
+        if scaling is not None:
+            objects, sample = InMemory(X, scaling), scaling.of(sample)
+        labels = self._fit(plan, objects, sample)
         if self.frame_ is not None:
             own = [self.models_[run] for run in plan.own]
             found = base_kmeans.label_all(own, objects, self.frame_, self.n_jobs)

@@ -12,7 +12,8 @@ import pytest
 import reference
 from ensclust import CoAssociation, Ensemble, consensus, select_k, similarity
 from ensclust._methods import METHODS, make
-from ensclust._methods.base import Agglomeration, any_cut_is_fine
+from ensclust._methods.base import any_cut_is_fine
+from ensclust._methods.families import Agglomeration
 from ensclust._trees.linkage import link
 from ensclust.similarity import _measures
 from strategies import random_ensemble

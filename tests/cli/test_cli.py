@@ -449,6 +449,9 @@ def test_methods_as_json(run):
         "time",
         "memory",
         "needs",
+        "family",
+        "is_soft",
+        "lacks",
     }
 
 

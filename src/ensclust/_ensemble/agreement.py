@@ -1,6 +1,6 @@
 """Agreement of base clusterings with a clustering or with each other, from counts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,6 +10,10 @@ import numpy.typing as npt
 from ensclust._ensemble.ensemble import Ensemble, as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support.validation import check_labelling, check_weights
+
+
+def _geometric_mean(one: float, other: float) -> float:
+    return np.sqrt(one * other)
 
 
 class Agreement(NamedTuple):
@@ -142,15 +146,18 @@ def mean_nmi(
     return float(np.average(scores, weights=weights))
 
 
-def table_nmi(table: np.ndarray) -> float:
-    """Return the NMI of a contingency table: 1 for one cell, 0 for one line, or NaN."""
+def table_nmi(table: np.ndarray, scale: Callable = _geometric_mean) -> float:
+    """Return the NMI of a contingency table: 1 for one cell, 0 for one line, or NaN.
+
+    ``scale`` is what it is divided by, made of the two entropies.
+    """
     if not table.sum():
         return np.nan
     joint = _entropy(table)
     rows, columns = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
     if rows == 0 or columns == 0:
         return float(joint == 0)
-    return float((rows + columns - joint) / np.sqrt(rows * columns))
+    return float((rows + columns - joint) / scale(rows, columns))
 
 
 def table_ari(table: np.ndarray) -> float:
@@ -168,7 +175,9 @@ def table_ari(table: np.ndarray) -> float:
     return (together - expected) / ((in_row + in_column) / 2 - expected)
 
 
-def pairwise_nmi(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+def pairwise_nmi(
+    ensemble: Counts, scale: Callable = _geometric_mean, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Return the NMI of each pair of clusterings, (M, M), from one pass over them.
 
     Two clusterings are compared on the objects that both contain; NaN if there is none.
@@ -179,13 +188,34 @@ def pairwise_nmi(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray
     scores = np.eye(len(blocks))
     for m, (first, last) in enumerate(blocks):
         for q, (left, right) in enumerate(blocks[:m]):
-            scores[m, q] = scores[q, m] = table_nmi(overlap[first:last, left:right])
+            scores[m, q] = scores[q, m] = table_nmi(
+                overlap[first:last, left:right], scale
+            )
     return scores
 
 
-def _crowd_nmi(ensemble: Ensemble) -> np.ndarray:
+def crowd_agreement(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
+    """Return the normalised crowd agreement of each clustering, (M,), at most 1.
+
+    The mean NMI with the others, divided by the larger of the two entropies, over the
+    largest such mean (NCAI of Huang, Lai and Wang 2015). All 1 where nothing agrees.
+
+    Examples
+    --------
+    >>> from ensclust import Ensemble
+    >>> good, bad = [0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]
+    >>> crowd_agreement(Ensemble.from_clusterings([good, good, bad])).round(2)
+    array([1.  , 1.  , 0.15])
+    """
+    nmi = _crowd_nmi(ensemble, max, n_jobs=n_jobs)
+    return nmi / nmi.max() if nmi.any() else np.ones(len(nmi))
+
+
+def _crowd_nmi(
+    ensemble: Counts, scale: Callable = _geometric_mean, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Return the mean NMI of each clustering with the others, (M,)."""
-    scores = pairwise_nmi(ensemble)
+    scores = pairwise_nmi(ensemble, scale, n_jobs=n_jobs)
     np.fill_diagonal(scores, np.nan)
     n_compared = np.isfinite(scores).sum(axis=1)
     return np.nansum(scores, axis=1) / np.maximum(n_compared, 1)

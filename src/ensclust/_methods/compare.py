@@ -12,7 +12,7 @@ from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._kernels._compiling import stopwatch
 from ensclust._methods.consensus import consensus
-from ensclust._methods.table import METHODS, name_of
+from ensclust._methods.table import METHODS, PAPER, name_of
 from ensclust._quality.comparison import Comparison
 from ensclust._support.progress import phase
 from ensclust._support.validation import (
@@ -43,7 +43,8 @@ def compare(
     n_clusters : int
         Number of consensus clusters.
     methods : sequence of str, classes or estimators, optional
-        Methods, as in :func:`ensclust.consensus`; by default all. One of them that
+        Methods, as in :func:`ensclust.consensus`; by default the ten of
+        the paper, and "all" is all. One of them that
         needs a package that is not installed is left out, and ``left_out`` says so.
     truth : array-like of shape (n_objects,), optional
         The true classes, integers or text; NaN, None and negative numbers are unknown.
@@ -136,8 +137,8 @@ def _scores(results: list[np.ndarray], classes: np.ndarray) -> dict[str, np.ndar
 
 def _named(methods: Sequence | None) -> dict[str, Any]:
     """Return methods by the names that a table shows; equal names are numbered."""
-    if methods is None:
-        return {name: name for name in METHODS}
+    if methods is None or (isinstance(methods, str) and methods == "all"):
+        return {name: name for name in (PAPER if methods is None else METHODS)}
     is_list = hasattr(methods, "__iter__") and not isinstance(methods, str)
     if not is_list or all(isinstance(m, str) and ":" not in m for m in methods):
         chosen = check_choices(methods, "methods", tuple(METHODS))

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from ensclust import similarity
 from ensclust._cuts.partition import RowCut, TransferCut
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import MetaClustering, check_similarity
+from ensclust._methods.families import MetaClustering, check_similarity
 from ensclust._methods.mcla import metis_partitioner
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo

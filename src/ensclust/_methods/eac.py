@@ -5,7 +5,8 @@ from typing import Any
 from sklearn.utils._param_validation import StrOptions
 
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import Agglomeration, Weighted, positive
+from ensclust._methods.base import positive
+from ensclust._methods.families import Agglomeration, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
@@ -59,6 +60,7 @@ class EAC(Weighted, Agglomeration):
         level="object",
         time="F^2 M",
         memory="min(4 F^2, budget) + N M",
+        family="tree",
     )
     _pair_bytes = 2 * 4
     _k_words = ("auto", "lifetime")

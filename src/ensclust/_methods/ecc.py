@@ -3,7 +3,7 @@
 import numpy as np
 
 from ensclust._cuts.onehot_kmeans import Divergence
-from ensclust._methods.base import OneHotMethod, Weighted
+from ensclust._methods.families import OneHotMethod, Weighted
 from ensclust._methods.kcc import Utility
 from ensclust._support.documentation import MethodInfo
 
@@ -60,6 +60,7 @@ class ECC(Weighted, OneHotMethod):
         level="object",
         time="F M k per round",
         memory="N M + Nc k",
+        family="label rows",
     )
 
     def _divergence(self, weights: np.ndarray | None) -> Divergence:

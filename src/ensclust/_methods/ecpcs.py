@@ -4,7 +4,8 @@ import numpy as np
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import Agglomeration, MetaClustering, Weighted, positive
+from ensclust._methods.base import positive
+from ensclust._methods.families import Agglomeration, MetaClustering, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
@@ -58,6 +59,7 @@ class ECPCSHC(Weighted, Agglomeration):
         level="object",
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
+        family="tree",
     )
     _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
 
@@ -122,6 +124,8 @@ class ECPCSMC(MetaClustering):
         level="cluster",
         time="N M^2 + Nc^3",
         memory="N M + Nc^2",
+        family="cluster graph",
+        is_soft=True,
     )
     _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
 

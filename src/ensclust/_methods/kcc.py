@@ -8,7 +8,7 @@ from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust._cuts.onehot_kmeans import Divergence, Rows
-from ensclust._methods.base import OneHotMethod, Weighted
+from ensclust._methods.families import OneHotMethod, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 
@@ -89,6 +89,7 @@ class KCC(Weighted, OneHotMethod):
         level="object",
         time="F M k per round",
         memory="N M + Nc k",
+        family="label rows",
     )
     utility: str = parameter(StrOptions(set(UTILITIES)), default="nu_h")
     p: float = parameter(Interval(Real, 1, None, closed="neither"), default=5)

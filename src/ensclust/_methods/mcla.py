@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from ensclust import similarity
 from ensclust._cuts import partition
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import MetaClustering, positive
+from ensclust._methods.base import positive
+from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import cluster_mass, weigh
@@ -81,6 +82,8 @@ class MCLA(MetaClustering):
         time="N M^2 + Nc^2",
         memory="N M + Nc^2",
         needs="pymetis",
+        family="cluster graph",
+        is_soft=True,
     )
     _pair_bytes = 4 * 8
 

@@ -82,6 +82,8 @@ class PTGP(BaseConsensus):
         level="object",
         time="F^2 M + T nnz(P) F + F Nc^2",
         memory="N M + F Nc + nnz(P)",
+        family="bipartite graph",
+        lacks={"weights": "its walks are published for clusterings that count alike"},
     )
 
     n_neighbors: int | None = parameter(positive(), None, default=None)

@@ -5,7 +5,8 @@ from typing import ClassVar
 import numpy as np
 
 from ensclust._cuts.onehot_kmeans import Divergence, Rows
-from ensclust._methods.base import OneHotMethod, positive
+from ensclust._methods.base import positive
+from ensclust._methods.families import OneHotMethod
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 
@@ -72,6 +73,8 @@ class SEC(OneHotMethod):
         level="object",
         time="F M k per round",
         memory="N M + Nc k",
+        family="label rows",
+        lacks={"weights": "the sizes of its clusters are the weight of an object"},
     )
     _tolerance: ClassVar[float] = -np.inf  # until labels stop changing
 

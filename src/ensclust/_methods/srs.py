@@ -6,7 +6,8 @@ from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import Agglomeration, positive
+from ensclust._methods.base import positive
+from ensclust._methods.families import Agglomeration
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
@@ -59,6 +60,10 @@ class SRS(Agglomeration):
         level="object",
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
+        family="tree",
+        lacks={
+            "weights": "SimRank compares clusters of all clusterings with each other"
+        },
     )
     _pair_bytes = 5 * 8
 

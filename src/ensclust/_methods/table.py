@@ -62,6 +62,18 @@ METHODS = MethodTable(
         "sec": "ensclust._methods.sec:SEC",
     }
 )
+PAPER = (
+    "ecpcs-hc",
+    "ecpcs-mc",
+    "eac",
+    "mcla",
+    "srs",
+    "wct",
+    "kcc",
+    "ptgp",
+    "ecc",
+    "sec",
+)  # what is compared unless methods are named
 _BEST = {"best": "ensclust._methods.best:BestConsensus"}
 
 

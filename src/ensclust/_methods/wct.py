@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import Agglomeration, Weighted
+from ensclust._methods.families import Agglomeration, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
@@ -58,6 +58,7 @@ class WCT(Weighted, Agglomeration):
         level="object",
         time="N M^2 + Nc sum(k_m^2) + F^2 M",
         memory="min(4 F^2, budget) + N M",
+        family="tree",
     )
     _pair_bytes = 4 * 8
 

@@ -1,7 +1,7 @@
 """What is said of every method in the same words, and what tables of methods show."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # One wording for the parameters and attributes that methods share; see document().
 SHARED_WORDING = {
@@ -100,7 +100,25 @@ SHARED_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What the tables of methods show; ``needs`` is a package that may be absent."""
+    """What the tables of methods show.
+
+    Attributes
+    ----------
+    title, doi : str
+        What it does in a few words, and the paper.
+    level : str
+        "object" or "cluster": what is grouped.
+    time, memory : str
+        How they grow.
+    needs : str
+        A package that may be absent.
+    family : str
+        One of :data:`FAMILIES`.
+    is_soft : bool
+        Whether memberships are shares of the method's own, not mean similarities.
+    lacks : dict of str to str
+        Why it does without "missing", "weights", "memberships", "predict" or "streams".
+    """
 
     title: str
     doi: str
@@ -108,6 +126,19 @@ class MethodInfo:
     time: str
     memory: str
     needs: str = ""
+    family: str = ""
+    is_soft: bool = False
+    lacks: dict[str, str] = field(default_factory=dict)
+
+
+# Families of methods, by what is grouped, in the order in which tables show them.
+FAMILIES = {
+    "tree": "Trees of objects: linkage of a co-association",
+    "cluster graph": "Graphs of base clusters: partitioned, then objects vote",
+    "bipartite graph": "Graphs of objects and base clusters: cut together",
+    "object graph": "Graphs of objects: partitioned into parts of equal size",
+    "label rows": "Label rows: k-means, votes and mixtures",
+}
 
 
 def document(cls, parameters: list[str]):

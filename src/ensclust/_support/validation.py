@@ -356,6 +356,14 @@ def check_decay(decay: Any) -> float:
     return float(decay)
 
 
+def check_theta(theta: Any) -> float:
+    """Return a number above 0 that divides entropies, or raise."""
+    is_number = isinstance(theta, numbers.Real) and not isinstance(theta, bool)
+    if not is_number or not 0 < float(theta) < float("inf"):
+        raise unexpected(theta, "theta", "a finite number above 0")
+    return float(theta)
+
+
 def check_threshold(threshold: Any) -> float:
     """Return a similarity above 0, up to 1, or raise."""
     is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)

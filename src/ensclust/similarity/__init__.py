@@ -1,5 +1,6 @@
-"""Similarities of base clusters: (Nc, Nc) matrices."""
+"""Similarities of base clusters, (Nc, Nc) matrices, and their weights."""
 
+from ensclust.similarity._cluster_weights import eci
 from ensclust.similarity._measures import (
     connected_triples,
     jaccard,
@@ -11,6 +12,7 @@ from ensclust.similarity._measures import (
 
 __all__ = [
     "connected_triples",
+    "eci",
     "jaccard",
     "propagate",
     "propagations",

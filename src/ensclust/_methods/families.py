@@ -1,0 +1,201 @@
+"""Families of methods: what is left to supply when the solver is known."""
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
+from ensclust._cuts.partition import NormalisedCut
+from ensclust._cuts.voting import MetaClusters
+from ensclust._ensemble.flow import Counts
+from ensclust._methods.base import BaseConsensus, missing_hook, positive
+from ensclust._methods.parameters import Parameters, parameter
+from ensclust._quality.certainty import Certainty
+from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
+from ensclust._trees.dendrogram import Tree
+from ensclust._trees.linkage import LINKAGES, link
+from ensclust.similarity._measures import cluster_mass
+
+
+class Weighted(Parameters):
+    """For the methods in which weights of base clusterings have a meaning."""
+
+    weights: Any = parameter(
+        "array-like", StrOptions({"agreement"}), None, default=None
+    )
+
+
+class Agglomeration(BaseConsensus):
+    """Link the objects of a co-association.
+
+    A method supplies ``_coassociation(counts, weights)``, a
+    :class:`ensclust.CoAssociation`.
+    """
+
+    linkage: str = parameter(StrOptions(set(LINKAGES)), default="average")
+    max_memory: int = parameter(positive(), default=DEFAULT_MEMORY)
+    max_regions: int | None = parameter(positive(), None, default=None)
+    checkpoint: Any = parameter(str, os.PathLike, None, default=None)
+
+    def _solve(self, counts, *, weights, seed) -> Tree:
+        coassociation = self._coassociation(counts, weights)
+        n_regions = self.max_regions
+        if n_regions is not None and n_regions >= len(counts.fragments().counts):
+            n_regions = None  # the tree is exact
+        dendrogram = link(
+            coassociation,
+            self.linkage,
+            max_memory=self.max_memory,
+            max_regions=self.max_regions,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+        )
+        fitted = {
+            "coassociation_": coassociation,
+            "dendrogram_": dendrogram,
+            "n_regions_": n_regions,
+        }
+        return Tree(coassociation, dendrogram, fitted)
+
+    def _coassociation(
+        self, counts: Counts, weights: np.ndarray | None
+    ) -> CoAssociation:
+        hook = "_coassociation(counts, weights)"
+        raise missing_hook(self, hook, "an ensclust.CoAssociation")
+
+
+class MetaClustering(Weighted, BaseConsensus):
+    """Partition the base clusters, then let objects vote.
+
+    A method supplies ``_similarity(counts, weights)``, a matrix of base clusters. These
+    are parted by normalised cut, unless it also supplies
+    ``_partitioner(similarity, counts, weights, seed)``, which returns a function from
+    the number of parts to one or more ways to part them; that is kept whose labels
+    share most with the inputs.
+    """
+
+    def _solve(self, counts, *, weights, seed) -> MetaClusters:
+        similarity = check_similarity(self._similarity(counts, weights), counts)
+        partitions = self._partitioner(similarity, counts, weights, seed)
+        return MetaClusters(
+            partitions,
+            seed,
+            weights,
+            {"cluster_similarity_": similarity},
+            self.n_jobs,
+        )
+
+    def _similarity(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray:
+        hook = "_similarity(counts, weights)"
+        raise missing_hook(self, hook, "an (Nc, Nc) matrix of base clusters")
+
+    def _partitioner(
+        self, similarity: np.ndarray, counts: Counts, weights, seed: int
+    ) -> Callable[[int], list[np.ndarray]]:
+        mass = None if weights is None else cluster_mass(counts, weights)
+        graph = NormalisedCut(similarity, mass=mass)
+        return lambda k: [graph.labels(k, random_state=seed)]
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how the votes of each object are shared out, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object without votes), columns are numbered as
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
+        time M per object beyond that of the base clusterers.
+        """
+        return super().memberships(X)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
+
+
+class OneHotMethod(BaseConsensus):
+    """K-means on one-hot rows; a method supplies ``_divergence(weights)``."""
+
+    # Least improvement of the objective that is worth another round.
+    _tolerance: ClassVar[float] = 1e-5
+
+    init: Any = parameter(StrOptions({"random"}), "array-like", default="random")
+    n_init: int = parameter(positive(), default=10)
+    max_iter: int = parameter(positive(), default=40)
+
+    def _solve(self, counts, *, weights, seed) -> OneHotKMeans:
+        return OneHotKMeans(
+            weights,
+            {
+                "divergence": self._divergence(weights),
+                "init": self._first_rows(counts),
+                "n_init": self.n_init,
+                "max_iter": self.max_iter,
+                "tol": self._tolerance,
+                "repair": self._repairs(),
+                "seed": seed,
+                "n_jobs": self.n_jobs,
+            },
+        )
+
+    def _first_rows(self, counts: Any) -> Any:
+        """Return ``init``, its objects numbered among those that are clustered."""
+        if isinstance(self.init, str) or not counts.in_memory or counts.places is None:
+            return self.init
+        place = counts.places
+        k = np.shape(self.init)[-1] if np.ndim(self.init) else 0
+        rows: Any = check_init(self.init, k, len(place))
+        if (place[rows] < 0).any():
+            lost = rows[place[rows] < 0][0]
+            msg = (
+                f"init contains {lost}, an object that no base clustering contains. "
+                "Start from objects with labels."
+            )
+            raise ValueError(msg)
+        return place[rows]
+
+    def _check_stream(self, ks: list) -> None:
+        super()._check_stream(ks)
+        if not isinstance(self.init, str):
+            msg = (
+                "init numbers objects, which a stream cannot look up. Use "
+                'init="random", or pass the labels as an array.'
+            )
+            raise ValueError(msg)
+
+    def _check_weighted(self, ks: list) -> None:
+        super()._check_weighted(ks)
+        if not isinstance(self.init, str):
+            msg = (
+                "sample_weight and init as objects do not go together. Use "
+                'init="random".'
+            )
+            raise ValueError(msg)
+
+    def _repairs(self) -> bool:
+        """Whether a random row becomes the centroid of an empty cluster."""
+        return True
+
+    def _divergence(self, weights: np.ndarray | None) -> Divergence:
+        hook = "_divergence(weights)"
+        raise missing_hook(self, hook, "a divergence: weights, tables, constant")
+
+
+def check_similarity(similarity: Any, counts: Counts) -> np.ndarray:
+    """Return a matrix with a row and a column per base cluster, or raise."""
+    similarity = np.asarray(similarity)
+    if similarity.shape != (counts.n_base_clusters,) * 2:
+        msg = (
+            f"similarity has shape {similarity.shape}; these label rows have "
+            f"{counts.n_base_clusters} base clusters. Give one row and column per base "
+            "cluster."
+        )
+        raise ValueError(msg)
+    return similarity

@@ -175,22 +175,23 @@ def table_ari(table: np.ndarray) -> float:
     return (together - expected) / ((in_row + in_column) / 2 - expected)
 
 
-def pairwise_nmi(
-    ensemble: Counts, scale: Callable = _geometric_mean, *, n_jobs: int | None = None
-) -> np.ndarray:
+def pairwise_nmi(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the NMI of each pair of clusterings, (M, M), from one pass over them.
 
     Two clusterings are compared on the objects that both contain; NaN if there is none.
     Time N M^2 / 2, memory Nc^2 numbers.
     """
+    return _pairwise(ensemble, _geometric_mean, n_jobs)
+
+
+def _pairwise(ensemble: Counts, scale: Callable, n_jobs: int | None) -> np.ndarray:
     overlap = ensemble.intersections(n_jobs=n_jobs)
     blocks = list(spans(ensemble))
     scores = np.eye(len(blocks))
     for m, (first, last) in enumerate(blocks):
         for q, (left, right) in enumerate(blocks[:m]):
-            scores[m, q] = scores[q, m] = table_nmi(
-                overlap[first:last, left:right], scale
-            )
+            table = overlap[first:last, left:right]
+            scores[m, q] = scores[q, m] = table_nmi(table, scale)
     return scores
 
 
@@ -207,15 +208,15 @@ def crowd_agreement(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarra
     >>> crowd_agreement(Ensemble.from_clusterings([good, good, bad])).round(2)
     array([1.  , 1.  , 0.15])
     """
-    nmi = _crowd_nmi(ensemble, max, n_jobs=n_jobs)
+    nmi = _crowd_nmi(ensemble, max, n_jobs)
     return nmi / nmi.max() if nmi.any() else np.ones(len(nmi))
 
 
 def _crowd_nmi(
-    ensemble: Counts, scale: Callable = _geometric_mean, *, n_jobs: int | None = None
+    ensemble: Counts, scale: Callable = _geometric_mean, n_jobs: int | None = None
 ) -> np.ndarray:
     """Return the mean NMI of each clustering with the others, (M,)."""
-    scores = pairwise_nmi(ensemble, scale, n_jobs=n_jobs)
+    scores = _pairwise(ensemble, scale, n_jobs)
     np.fill_diagonal(scores, np.nan)
     n_compared = np.isfinite(scores).sum(axis=1)
     return np.nansum(scores, axis=1) / np.maximum(n_compared, 1)

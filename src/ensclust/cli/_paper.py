@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ensclust.paper._plan import Selection
     from ensclust.paper._store import Store
 
+COMPARISON = "methods"  # of all methods, beside the paper's experiments
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
     "table1",
@@ -38,11 +39,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 @click.command(short_help="Run the paper's experiments.")
 @click.argument("what", nargs=-1, metavar="[WHAT]...",
-                type=click.Choice([*EXPERIMENTS, "all"]))  # fmt: skip
+                type=click.Choice([*EXPERIMENTS, COMPARISON, "all"]))  # fmt: skip
 @click.option("--datasets", "names", type=_names, metavar="A,B",
               show_default="all ten", help="Datasets to run.")  # fmt: skip
-@click.option("--methods", type=_names, metavar="A,B", show_default="all ten",
-              help="Methods to run.")  # fmt: skip
+@click.option("--methods", type=_names, metavar="A,B", show_default="the paper's ten",
+              help="Methods to run, any that there are, or all.")  # fmt: skip
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", show_default="20",
               help="Runs of each setting.")  # fmt: skip
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path),
@@ -67,14 +68,24 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     """Run the paper's experiments and put our figures beside the published ones.
 
     WHAT is any of table1 to table5, figure-size, figure-time and figure-fragments, or
-    all (the default). Results, tables and figures go to the directory --out; a run that
-    was interrupted goes on when it is started again.
+    all of these (the default). Methods that the paper does not have can be run too;
+    they are compared with the ten in methods.md, and the paper's tables stay as they
+    are. "methods" runs them all, with ten numbers of clusters each. Results, tables and
+    figures go to the directory --out; a run that was interrupted goes on when it is
+    started again.
     """
     from ensclust._support.json_files import read_json
     from ensclust._support.parallel import thread_count
     from ensclust._support.validation import check_choice
     from ensclust.datasets._load import data_directory
-    from ensclust.paper import _protocol, _records, _report, _store, _summary
+    from ensclust.paper import (
+        _beside,
+        _protocol,
+        _records,
+        _report,
+        _store,
+        _summary,
+    )
 
     for name in standardize:
         check_choice(name, "--standardize", _protocol.DATASETS)
@@ -98,6 +109,8 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
         quiet=quiet,
     )
     if table := _summary.as_text(read_json(out / "summary.json")):
+        click.echo(f"{table}\n")
+    if table := _beside.as_text(out):
         click.echo(f"{table}\n")
     click.echo(f"Tables and figures are in {out}, the whole summary in:")
     click.echo(out / "summary.md")
@@ -143,16 +156,19 @@ def _selection(chosen, names, methods, runs, *, quick: bool, true_k: bool) -> Se
     from ensclust.paper import _protocol
     from ensclust.paper._plan import NEEDS, Selection
 
+    usual = _protocol.METHODS
+    if methods == ("all",) or (methods is None and chosen == (COMPARISON,)):
+        methods = usual = tuple(METHODS)
     for given, option, known in (
         (names, "--datasets", _protocol.DATASETS),
-        (methods, "--methods", _protocol.METHODS),
+        (methods, "--methods", tuple(METHODS)),
     ):
         if given is not None:
             check_choices(given, option, known)
     return Selection(
         needs=frozenset(need for name in chosen for need in NEEDS[name]),
         datasets=names or (_protocol.QUICK_DATASETS if quick else _protocol.DATASETS),
-        methods=tuple(m for m in methods or _protocol.METHODS if m in METHODS),
+        methods=tuple(m for m in methods or usual if m in METHODS),
         runs=runs or (_protocol.QUICK_RUNS if quick else _protocol.RUNS),
         is_swept=not true_k,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ensclust import datasets
+from ensclust._methods import METHODS
 from ensclust.paper import _protocol
 from ensclust.paper._store import Key, Store
 
@@ -17,6 +18,7 @@ NEEDS = {
     "figure-size": ("sizes",),
     "figure-time": ("time",),
     "figure-fragments": ("fragments",),
+    "methods": ("methods",),
 }
 
 # Stages in order: what every table needs first, what takes long last.
@@ -24,7 +26,7 @@ _COMPARE_TRUE, _COMPARE_BEST, _STEPS_TRUE, _STEPS_BEST, _SIZES = range(5)
 _FIRST = (_COMPARE_TRUE, _SIZES)  # these have ensembles to make
 _LARGE = 10  # added to the stage of sweeps on many objects
 _MANY_OBJECTS = 15_000
-_SLOW_ON_MANY = ("ptgp",)
+_SLOW_ON_MANY = ("ptgp", "pta")
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,16 @@ def plan(store: Store, selection: Selection) -> list[Unit]:
 
 def parts(method: str) -> tuple[str, ...]:
     """Return the parts of a sweep: a tree gives all cuts at once."""
-    return ("all",) if method in _protocol.TREES else ("true", "rest")
+    is_tree = METHODS[method].info.family == "tree"
+    return ("all",) if is_tree else ("true", "rest")
 
 
 def _wanted(selection: Selection) -> Iterator[tuple[int, Key]]:
     """Yield the keys with their stages."""
     for name in selection.datasets:
         is_large = datasets.info(name).n_objects > _MANY_OBJECTS
+        if "methods" in selection.needs:
+            yield from _few(selection, name)
         for method in selection.methods:
             is_slow = is_large and method in _SLOW_ON_MANY
             for runs, size, steps, stages in _settings(selection, method):
@@ -97,6 +102,14 @@ def _wanted(selection: Selection) -> Iterator[tuple[int, Key]]:
                     stage = usual + _LARGE * (2 if is_slow else is_later)
                     for run in range(runs):
                         yield stage, Key(name, run, size, method, steps, part)
+
+
+def _few(selection: Selection, dataset: str) -> Iterator[tuple[int, Key]]:
+    """Yield what the comparison of all methods needs of a dataset."""
+    for method in selection.methods:
+        steps, m = _protocol.default_steps(method), _protocol.N_CLUSTERINGS
+        for run in range(selection.runs):
+            yield _COMPARE_TRUE, Key(dataset, run, m, method, steps, "few")
 
 
 def _settings(

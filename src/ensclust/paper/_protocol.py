@@ -40,7 +40,6 @@ MEASURES = ("nmi", "ari", "nmi-max")
 TITLES = {"nmi": "NMI", "ari": "ARI", "nmi-max": "NMI (max)"}
 CRITERIA = ("true-k", "best-k")
 PROPAGATING = ("ecpcs-hc", "ecpcs-mc")  # the methods with a step length
-TREES = ("eac", "srs", "wct", "ecpcs-hc")  # all numbers of clusters from one tree
 
 RUNS = 20
 N_CLUSTERINGS = 20  # M
@@ -120,6 +119,18 @@ def sweep(dataset: str) -> tuple[int, ...]:
     (2, 3, 4, 5, 6)
     """
     return tuple(range(2, 2 * true_k(dataset) + 1))
+
+
+def few_k(dataset: str) -> tuple[int, ...]:
+    """Return up to ten of these numbers, spread evenly, and K among them.
+
+    Examples
+    --------
+    >>> few_k("lr")
+    (2, 8, 14, 20, 26, 27, 33, 39, 45, 52)
+    """
+    k = true_k(dataset)
+    return tuple(sorted({k, *np.linspace(2, 2 * k, 9).astype(int).tolist()}))
 
 
 def default_steps(method: str) -> int | None:

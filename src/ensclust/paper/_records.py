@@ -20,10 +20,13 @@ TIMINGS = "timings.jsonl.gz"
 def collect(store: Store) -> list[dict[str, Any]]:
     """Write results and timings of all scores of a store; return the results.
 
-    Where there are no scores, as in a copy without ``work``, results are kept.
+    Of the paper's methods; ``_beside`` has the others. Where there are no scores, as in
+    a copy without ``work``, results are kept.
     """
     merged: dict[tuple, dict[str, Any]] = {}
     for scores in store.scores():
+        if is_beside(scores):
+            continue
         setting = tuple(scores[name] for name in SETTING)
         found = merged.setdefault(setting, {**scores, "by_k": {}, "seconds": {}})
         found["by_k"] |= {
@@ -40,6 +43,11 @@ def collect(store: Store) -> list[dict[str, Any]]:
     return keep(
         store.root / RESULTS, [line for s in order for line in judge(merged[s])]
     )
+
+
+def is_beside(scores: dict[str, Any]) -> bool:
+    """Whether scores are no part of the paper's tables."""
+    return scores["method"] not in _protocol.METHODS or scores["part"] == "few"
 
 
 def keep(path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from ensclust._support.json_files import read_json, write_json
 from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import write
 from ensclust.paper import (
+    _beside,
     _experiments,
     _figures,
     _plan,
@@ -117,6 +118,7 @@ def report(
         if table.rows:
             write(store.root / f"{name}.md", table.as_markdown())
             write(store.root / f"{name}.html", table.as_html())
+    _beside.write_comparison(store)
     path = store.root / "summary.json"
     before = {"data": {}, "command": "?", **read_json(path, {})}
     found = {

@@ -20,6 +20,7 @@ from ensclust.paper._protocol import (
     BLOCK,
     Protocol,
     default_steps,
+    few_k,
     sweep,
     true_k,
 )
@@ -34,7 +35,7 @@ class Key:
     n_clusterings: int
     method: str
     steps: int | None  # only of methods that propagate
-    part: str  # which numbers of clusters: "all", "true" or "rest"
+    part: str  # which numbers of clusters: "all", "true", "rest" or "few"
 
     @property
     def path(self) -> Path:
@@ -56,7 +57,12 @@ class Key:
         """Return the numbers of clusters that the file has scores of."""
         k = true_k(self.dataset)
         rest = tuple(other for other in sweep(self.dataset) if other != k)
-        return {"all": sweep(self.dataset), "true": (k,), "rest": rest}[self.part]
+        return {
+            "all": sweep(self.dataset),
+            "true": (k,),
+            "rest": rest,
+            "few": few_k(self.dataset),
+        }[self.part]
 
 
 @dataclass(frozen=True)

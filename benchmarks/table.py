@@ -80,10 +80,14 @@ SIZES = {
 
 PRODUCT, FASTCLUSTER = "product 1250", "fastcluster linkage"  # the yardsticks
 
+CUTS = ("usenc", "lwgp", "lce-bg", "ecpcs-bg", "gp-mgla")
+VOTES = ("voting", "cvote", "kmodes", "em")
+GRAPHS = ("lwmc", "communities")
 # Methods linear in N, and the seconds and megabytes that are to be reached at 20,000.
-LINEAR = ("ecpcs-mc", "mcla", "kcc", "ecc", "sec")
+LINEAR = ("ecpcs-mc", "mcla", "kcc", "ecc", "sec", *CUTS, *GRAPHS, *VOTES)
 _MANY = 20_000
 GROWTH = 60  # most times that the time at 1e6 may be of that at 20,000
+ROWS_GROWTH = 55  # the same of methods that came later
 METHOD_REACH = {
     "eac": (15, 2000),
     "wct": (15, 2000),
@@ -94,7 +98,16 @@ METHOD_REACH = {
     "sec": (10, None),
     "mcla": (4, None),
     "ptgp": (600, 4000),
+    "voting": (3, None),
+    "cvote": (3, None),
+    "kmodes": (3, None),
+    "em": (15, None),  # ten starts
 }
+# Methods that may take so many times as long as another one.
+BESIDE = dict.fromkeys((*CUTS, *GRAPHS), ("ecpcs-mc", 1.5))
+BESIDE |= {"lwea": ("eac", 1.2), "weac": ("eac", 1.2)}
+MANY_SECONDS = 8  # for 1e6 objects, where only base clusters are partitioned
+MANY_MEGABYTES = 400  # beyond the labels
 
 
 @dataclass(frozen=True)
@@ -274,7 +287,7 @@ def methods(sizes: dict) -> list[Measurement]:
     linear = [method for method in METHODS if method in LINEAR]
     fewer = {**base, "hi": max(base["lo"], min(base["hi"], int(few**0.5)))}
     bars = tuple(bar for method in METHODS for bar in method_bars(method))
-    growth = tuple(Bar(name, GROWTH, "share", f"methods:{name}") for name in linear)
+    growth = tuple(bar for method in linear for bar in growth_bars(method))
     return [
         family("methods-few", labelled("kmeans", **fewer, n=few), METHODS, k),
         family("methods", labelled("kmeans", **base, n=objects), METHODS, k, bars),
@@ -307,6 +320,20 @@ def method_bars(method: str) -> list[Bar]:
     bars = [] if seconds is None else [Bar(method, seconds, "under")]
     if megabytes is not None:
         bars.append(Bar(method, megabytes, "under", quantity="peak_mb", unit="MB"))
+    if method in BESIDE:
+        other, limit = BESIDE[method]
+        bars.append(Bar(method, limit, "share", other))
+    return bars
+
+
+def growth_bars(method: str) -> list[Bar]:
+    most = ROWS_GROWTH if method in VOTES else GROWTH
+    bars = [Bar(method, most, "share", f"methods:{method}")]
+    if method in (*CUTS, *GRAPHS):
+        bars = [Bar(method, MANY_SECONDS, "under")]
+    if method in (*CUTS, *GRAPHS, *VOTES):
+        memory = {"quantity": "work_mb", "unit": "MB"}
+        bars.append(Bar(method, MANY_MEGABYTES, "under", **memory))
     return bars
 
 

@@ -60,6 +60,9 @@ METHODS = MethodTable(
         "ptgp": "ensclust._methods.ptgp:PTGP",
         "ecc": "ensclust._methods.ecc:ECC",
         "sec": "ensclust._methods.sec:SEC",
+        "lwea": "ensclust._methods.lwea:LWEA",
+        "weac": "ensclust._methods.weac:WEAC",
+        "pta": "ensclust._methods.pta:PTA",
     }
 )
 PAPER = (

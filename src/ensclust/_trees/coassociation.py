@@ -12,7 +12,7 @@ from scipy import sparse
 from ensclust import _kernels
 from ensclust._ensemble.ensemble import Fragments, as_counts
 from ensclust._ensemble.flow import Counts
-from ensclust._support import parallel
+from ensclust._support import memory, parallel
 from ensclust._support.validation import (
     check_choice,
     check_cluster_weights,
@@ -442,7 +442,7 @@ class CoAssociation:
         square = np.empty((len(codes), len(codes)), dtype)
         spans = parallel.strips(len(codes), _ROWS)
         self._lift(codes, S, square, spans, factor=factor, n_jobs=n_jobs)
-        return _mirrored(square, n_jobs)
+        return mirrored(square, n_jobs)
 
     def _lift(self, codes, S, out, spans, *, factor=1.0, n_jobs=1) -> None:
         all_pairs = self.pairs == "all"
@@ -469,7 +469,7 @@ class CoAssociation:
             (*shared, weight, edge, share, kind, square),
             n_jobs=n_jobs,
         )
-        return _mirrored(square, n_jobs)
+        return mirrored(square, n_jobs)
 
     def __repr__(self) -> str:
         kind = "identity" if self.similarity is None else "lifted"
@@ -488,7 +488,21 @@ def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
         raise MemoryError(msg)
 
 
-def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
+def require_matrix(who: str, n_rows: int, pair_bytes: int, max_memory: int) -> None:
+    """Refuse a matrix of distinct label rows that the budget does not allow."""
+    needed = pair_bytes * n_rows**2
+    if needed > max_memory:
+        msg = (
+            f"{who} of {n_rows:,} distinct label rows needs {gibibytes(needed)}, "
+            f"{pair_bytes} bytes for each pair of them; max_memory allows "
+            f"{gibibytes(max_memory)}. Raise max_memory, or use a method that needs no "
+            "such matrix, such as ecpcs-mc."
+        )
+        raise MemoryError(msg)
+    memory.require(needed, f"{who} of {n_rows:,} distinct label rows", "Use ecpcs-mc.")
+
+
+def mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Copy the upper triangle to the lower, in place."""
     spans = reversed(parallel.strips(len(square), _ROWS))
     parallel.run_spans(_kernels.lifting.mirror, spans, (square,), n_jobs=n_jobs)

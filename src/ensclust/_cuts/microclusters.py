@@ -16,6 +16,7 @@ from ensclust._support.validation import check_steps
 from ensclust._trees.coassociation import CoAssociation, mirrored
 
 _MOST = 20  # neighbours and steps, at most
+_STRIP = 256  # rows of PTS that are found at a time
 _ROWS = 1024  # components are put together until they have so many microclusters
 
 
@@ -174,7 +175,7 @@ class TrajectorySimilarity:
         n = self.shape[0]
         square = np.empty((n, n), np.uint32)
         whole = sparse.eye_array(n, format="csc")
-        for a, b in parallel.strips(n, _ROWS):
+        for a, b in parallel.strips(n, _STRIP):
             rows = self.product(whole[:, a:b], n_jobs=n_jobs).T
             square[a:b] = np.rint(np.clip(rows, 0, 1) / unit)
         return mirrored(square, n_jobs)

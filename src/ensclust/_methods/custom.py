@@ -101,7 +101,8 @@ class CustomConsensus(MetaClustering):
         fitted = {"cluster_similarity_": S}
         if self.solver == "transfer-cut":
             edges = sum_table(counts.fragments().labels, counts.offsets, S)
-            return RowCut(TransferCut(edges), seed, fitted)
+            graph = TransferCut(edges)
+            return RowCut(lambda k: [graph.labels(k, random_state=seed)], fitted)
         coassociation = CoAssociation(counts, S, weights=weights)
         dendrogram = link(coassociation, n_jobs=self.n_jobs)
         return Tree(coassociation, dendrogram, fitted | {"dendrogram_": dendrogram})

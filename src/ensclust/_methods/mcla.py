@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
@@ -111,11 +110,4 @@ def metis_partitioner(
     ``mass`` says how many nodes each base cluster is, None for one.
     """
     sizes = counts.sizes if mass is None else counts.sizes * mass
-    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
-    graph = weigh(similarity, mass)
-
-    def distinct(k: int) -> list[np.ndarray]:
-        runs = partition.metis(graph, sizes, k, seeds=seeds)
-        return list({parts.tobytes(): parts for parts in runs}.values())
-
-    return distinct
+    return partition.metis_runs(weigh(similarity, mass), sizes, seed, n_init)

@@ -98,7 +98,8 @@ class PTA(BaseConsensus):
 
     def _solve(self, counts: Counts, *, weights, seed: int) -> Tree:
         fragments = counts.fragments()
-        require_matrix("PTA", len(fragments.counts), 4, self.max_memory)
+        n_rows = len(fragments.counts)
+        require_matrix("PTA", n_rows, 4 * n_rows**2, self.max_memory)
         similarity, used = microclusters.trajectory_similarity(
             counts, self.n_neighbors, self.steps, self.n_jobs
         )

@@ -97,7 +97,8 @@ class PTGP(BaseConsensus):
             counts, self.n_neighbors, self.steps, self.n_jobs
         )
         edges = similarity.product(_mean_membership(counts), n_jobs=self.n_jobs)
-        return RowCut(TransferCut(edges), seed, fitted)
+        graph = TransferCut(edges)
+        return RowCut(lambda k: [graph.labels(k, random_state=seed)], fitted)
 
 
 def _mean_membership(counts: Counts) -> sparse.csr_array:

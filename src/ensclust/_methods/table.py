@@ -63,6 +63,8 @@ METHODS = MethodTable(
         "lwea": "ensclust._methods.lwea:LWEA",
         "weac": "ensclust._methods.weac:WEAC",
         "pta": "ensclust._methods.pta:PTA",
+        "cspa": "ensclust._methods.cspa:CSPA",
+        "hbgf": "ensclust._methods.hbgf:HBGF",
     }
 )
 PAPER = (

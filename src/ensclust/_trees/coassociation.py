@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Integral
 
@@ -209,6 +210,28 @@ class CoAssociation:
             row[i] = 1.0
         return row
 
+    def of_leaves(self, who: str, pair_bytes: int, max_memory: int) -> sparse.csr_array:
+        """Return the similarities of leaves above 0, (L, L) sparse.
+
+        Raises MemoryError where the graph that ``who`` makes of them, of so many bytes
+        for each, would take more than ``max_memory`` bytes.
+        """
+        parts, n_entries = [], 0
+        for rows in self._upper_strips(np.finfo(np.float64).tiny):
+            n_entries += 2 * rows.nnz
+            require_matrix(who, len(self.codes), pair_bytes * n_entries, max_memory)
+            parts.append(rows)
+        return _symmetric(parts)
+
+    def _upper_strips(self, threshold: float) -> Iterator[sparse.csr_array]:
+        """Yield rows of the leaves' similarities: upper half, from the threshold on."""
+        codes = self.codes
+        for first, last in parallel.strips(len(codes), _ROWS):
+            rows = np.triu(self._strip(codes[first:], last - first))
+            rows[rows < threshold] = 0
+            left = sparse.csr_array((last - first, first))
+            yield sparse.hstack([left, sparse.csr_array(rows)], format="csr")
+
     def sparse(
         self, threshold: float = 0.5, *, max_memory: int = DEFAULT_MEMORY
     ) -> sparse.csr_array:
@@ -236,18 +259,15 @@ class CoAssociation:
                [0., 0., 0., 1.]])
         """
         check_threshold(threshold)
-        codes, counts, inverse = self.codes, self.leaves.counts, self.leaves.inverse
-        parts, n_entries = [], 0
-        for first, last in parallel.strips(len(codes), _ROWS):
-            rows = np.triu(self._strip(codes[first:], last - first))
-            rows[rows < threshold] = 0
-            n_entries += 2 * int(counts[first:last] @ (rows > 0) @ counts[first:])
+        counts, inverse = self.leaves.counts, self.leaves.inverse
+        parts, n_entries, first = [], 0, 0
+        for rows in self._upper_strips(threshold):
+            last = first + rows.shape[0]
+            n_entries += 2 * int(counts[first:last] @ ((rows > 0) @ counts))
             _require_entries(n_entries, max_memory, threshold)
-            left = sparse.csr_array((last - first, first))
-            parts.append(sparse.hstack([left, sparse.csr_array(rows)], format="csr"))
-        upper = sparse.csr_array(sparse.vstack(parts))
-        of_leaves = upper + sparse.triu(upper, 1).T
-        matrix = sparse.csr_array(of_leaves)[inverse][:, inverse]
+            parts.append(rows)
+            first = last
+        matrix = _symmetric(parts)[inverse][:, inverse]
         if self._differs_from_itself:
             matrix.setdiag(1.0)
         return sparse.csr_array(matrix)
@@ -476,6 +496,12 @@ class CoAssociation:
         return f"CoAssociation(shape={self.shape}, similarity={kind})"
 
 
+def _symmetric(parts: list[sparse.csr_array]) -> sparse.csr_array:
+    """Return a matrix of which some strips of rows make up the upper half."""
+    upper = sparse.csr_array(sparse.vstack(parts))
+    return sparse.csr_array(upper + sparse.triu(upper, 1).T)
+
+
 def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
     """Refuse a sparse matrix that takes more than the budget."""
     needed = 12 * n_entries
@@ -488,18 +514,17 @@ def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
         raise MemoryError(msg)
 
 
-def require_matrix(who: str, n_rows: int, pair_bytes: int, max_memory: int) -> None:
+def require_matrix(who: str, n_rows: int, needed: int, max_memory: int) -> None:
     """Refuse a matrix of distinct label rows that the budget does not allow."""
-    needed = pair_bytes * n_rows**2
+    what = f"{who} of {n_rows:,} distinct label rows"
+    instead = "use a method that needs no matrix of them, such as ecpcs-mc."
     if needed > max_memory:
         msg = (
-            f"{who} of {n_rows:,} distinct label rows needs {gibibytes(needed)}, "
-            f"{pair_bytes} bytes for each pair of them; max_memory allows "
-            f"{gibibytes(max_memory)}. Raise max_memory, or use a method that needs no "
-            "such matrix, such as ecpcs-mc."
+            f"{what} needs a matrix of over {gibibytes(needed)}; max_memory allows "
+            f"{gibibytes(max_memory)}. Raise max_memory, or {instead}"
         )
         raise MemoryError(msg)
-    memory.require(needed, f"{who} of {n_rows:,} distinct label rows", "Use ecpcs-mc.")
+    memory.require(needed, what, instead.capitalize())
 
 
 def mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:

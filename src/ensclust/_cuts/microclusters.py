@@ -13,9 +13,10 @@ from ensclust import _kernels
 from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import check_steps
-from ensclust._trees.coassociation import CoAssociation
+from ensclust._trees.coassociation import CoAssociation, mirrored
 
 _MOST = 20  # neighbours and steps, at most
+_STRIP = 256  # rows of PTS that are found at a time
 _ROWS = 1024  # components are put together until they have so many microclusters
 
 
@@ -78,6 +79,21 @@ def elite_neighbors(
         (values[ranks], others, indptr), shape=(len(codes), len(codes))
     )
     return sparse.csr_array(kept.maximum(kept.T))
+
+
+def trajectory_similarity(
+    counts: Counts, n_neighbors: int | None, steps: int | None, n_jobs: int | None
+) -> tuple["TrajectorySimilarity", dict[str, int]]:
+    """Return the similarity of microclusters, and the numbers that were used.
+
+    None is the published number.
+    """
+    sizes = counts.fragments().counts
+    rule = published_size(len(sizes))
+    n_neighbors, steps = n_neighbors or rule, steps or rule
+    neighbors = elite_neighbors(counts, n_neighbors, n_jobs=n_jobs)
+    found = TrajectorySimilarity(neighbors, sizes, steps, n_jobs=n_jobs)
+    return found, {"n_neighbors_": n_neighbors, "steps_": steps}
 
 
 class TrajectorySimilarity:
@@ -150,6 +166,19 @@ class TrajectorySimilarity:
             tasks += [(part, rows, used[a:b], out) for a, b in spans]
         parallel.run(_Part.correlate, tasks, n_jobs=n_jobs)
         return out
+
+    def fixed_point(self, unit: float, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return PTS in whole units, (F, F) uint32, exactly symmetric.
+
+        Time 2 T nnz(P) F; memory 4 F^2 bytes.
+        """
+        n = self.shape[0]
+        square = np.empty((n, n), np.uint32)
+        whole = sparse.eye_array(n, format="csc")
+        for a, b in parallel.strips(n, _STRIP):
+            rows = self.product(whole[:, a:b], n_jobs=n_jobs).T
+            square[a:b] = np.rint(np.clip(rows, 0, 1) / unit)
+        return mirrored(square, n_jobs)
 
 
 class _Part:

@@ -1,7 +1,7 @@
 """Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from ensclust._ensemble.agreement import agreement_of
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
 from ensclust._support.encoding import first_places, ranks
 from ensclust._support.validation import check_n_clusters, check_square, import_optional
-from ensclust._trees.known_rows import Affinity, KnownRows
+from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _SMALL = 1000  # rows up to which one thread works
 _LARGE = 4000  # rows from which a few eigenvectors are found by iteration
@@ -31,6 +32,7 @@ _MAX_ROUNDS = 21
 _MAX_WORK = 5e8  # starts times n k^2: some seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
+_SPARSE_TOTAL = 1e9  # with millions of edges, in 32 bits
 _METIS_LOCK = Lock()  # METIS draws from the C library's generator, one per process
 
 
@@ -129,7 +131,7 @@ def ncut_value(W: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int) -> floa
 
 
 def metis(
-    W: npt.ArrayLike,
+    W: Any,
     sizes: npt.ArrayLike,
     n_clusters: int,
     *,
@@ -139,7 +141,7 @@ def metis(
 
     Parameters
     ----------
-    W : array-like of shape (n, n)
+    W : array-like or sparse array of shape (n, n)
         Symmetric, non-negative weights; the diagonal is ignored.
     sizes : array-like of shape (n,)
         Weight of each node; parts are balanced by their sum.
@@ -155,12 +157,12 @@ def metis(
 
     Notes
     -----
-    Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 and rounded,
-    node weights too; an edge that rounds to 0 is dropped. A node heavier than a part
-    should be counts as one part: METIS would leave parts empty beside it, and complain
-    on stdout. METIS draws from the C library, so a seed gives the same parts on one
-    platform. Needs pymetis: ``pip install "ensclust[metis]"``. Time about proportional
-    to the number of edges.
+    Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 (1e9 in a
+    sparse array) and rounded, node weights too; an edge that rounds to 0 is dropped. A
+    node heavier than a part should be counts as one part: METIS would leave parts empty
+    beside it, and complain on stdout. METIS draws from the C library, so a seed gives
+    the same parts on one platform. Needs pymetis: ``pip install "ensclust[metis]"``.
+    Time about proportional to the number of edges.
 
     Examples
     --------
@@ -169,12 +171,14 @@ def metis(
     >>> bool(parts[0] == parts[1] != parts[2] == parts[3])
     True
     """
-    W = check_square(W, "W")
-    k = check_n_clusters(n_clusters, len(W))
+    if not sparse.issparse(W):
+        W = check_square(W, "W")
+    n = W.shape[0]
+    k = check_n_clusters(n_clusters, n)
     pymetis = import_metis()
-    runs = np.zeros((len(seeds), len(W)), np.int64)
-    if k in {1, len(W)}:
-        return runs + (np.arange(len(W)) if k > 1 else 0)
+    runs = np.zeros((len(seeds), n), np.int64)
+    if k in {1, n}:
+        return runs + (np.arange(n) if k > 1 else 0)
     graph = _metis_graph(pymetis, W, _capped(sizes, k))
     for run, seed in zip(runs, seeds, strict=True):
         options = pymetis.Options(seed=int(seed))
@@ -183,12 +187,27 @@ def metis(
     return runs
 
 
-def import_metis():
+def metis_runs(
+    W: Any, sizes: npt.ArrayLike, seed: int, n_init: int
+) -> Callable[[int], list[np.ndarray]]:
+    """Return what parts a graph by several runs of METIS, each way once."""
+    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
+
+    def distinct(k: int) -> list[np.ndarray]:
+        runs = metis(W, sizes, k, seeds=seeds)
+        return list({parts.tobytes(): parts for parts in runs}.values())
+
+    return distinct
+
+
+def import_metis(
+    what: str = 'partitioner="metis"', instead: str = 'partitioner="ncut"'
+):
     """Import pymetis, or raise with the install line and the way around it."""
     try:
-        return import_optional("pymetis", 'partitioner="metis"', "metis")
+        return import_optional("pymetis", what, "metis")
     except ImportError as error:
-        msg = f'{error}, or use partitioner="ncut", which needs nothing.'
+        msg = f"{error}, or use {instead}, which needs nothing."
         raise ImportError(msg, name=error.name) from error
 
 
@@ -267,31 +286,42 @@ class TransferCut:
 
 @dataclass(frozen=True, eq=False)
 class RowCut:
-    """A Solution: a bipartite graph whose left nodes are the distinct label rows.
+    """A Solution: a graph of the distinct label rows, whose parts are the clusters.
 
     Attributes
     ----------
-    graph : TransferCut
-        What is cut.
-    seed : int
-        Decides the starts of its k-means.
+    partitions : callable
+        ``partitions(k)`` gives one or more ways to part the rows, (F,) each; that is
+        kept which has most parts, then whose labels share most with the inputs.
     fitted : dict
         Fitted attributes of every cut.
+    weights : ndarray of shape (M,) or None
+        Weights of the base clusterings; None is all alike.
     """
 
-    graph: TransferCut
-    seed: int
+    partitions: Callable[[int], list[np.ndarray]]
     fitted: dict[str, Any]
+    weights: np.ndarray | None = None
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Cut the rows; others take the label of the nearest, by co-association."""
-        n_parts = min(n_clusters, len(self.graph))
-        parts = self.graph.labels(n_parts, random_state=self.seed).astype(np.int32)
+        """Part the rows; others take the label of the nearest, by co-association."""
         fragments = counts.fragments()
-        known = KnownRows(
-            fragments.labels, fragments.counts, parts, Affinity(counts.offsets)
-        )
+        n_parts = min(n_clusters, len(fragments.counts))
+        found = self.partitions(n_parts)
+        best = found[0]
+        if len(found) > 1:
+            best = max(found, key=lambda parts: self._quality(parts, counts))
+        parts = best.astype(np.int32)
+        near = Affinity.plain(counts.offsets, self.weights)
+        known = KnownRows(fragments.labels, fragments.counts, parts, near)
         return Cut(known, n_parts, self.fitted, parts[fragments.inverse])
+
+    def _quality(self, parts: np.ndarray, counts: Counts) -> tuple[int, float]:
+        """Return the number of parts, and what they share with the inputs."""
+        rows, k = counts.fragments(), int(parts.max()) + 1
+        table = histogram(rows.labels, rows.counts, parts, counts.offsets, k)
+        nmi = np.nan_to_num(agreement_of(counts, table).nmi)
+        return len(np.unique(parts)), float(np.average(nmi, weights=self.weights))
 
 
 def _regularised(
@@ -308,25 +338,29 @@ def _regularised(
     return graph, degree
 
 
-def _metis_graph(pymetis, W: np.ndarray, sizes: np.ndarray) -> dict:
+def _metis_graph(pymetis, W: Any, sizes: np.ndarray) -> dict:
     """Return the arguments of pymetis that describe a graph."""
-    weights = _integers(W * (1 - np.eye(len(W))))
-    nodes, neighbors = np.nonzero(weights)
-    begin = np.searchsorted(nodes, np.arange(len(W) + 1))
+    if sparse.issparse(W):
+        graph = sparse.csr_array(W - sparse.diags_array(W.diagonal()))
+        graph.data = _integers(graph.data, _SPARSE_TOTAL)
+        graph.eliminate_zeros()
+    else:
+        graph = sparse.csr_array(_integers(W * (1 - np.eye(len(W)))))
+    begin, neighbors = graph.indptr, graph.indices
     return {
         **(
             {"adjacency": pymetis.CSRAdjacency(begin, neighbors)}
             if hasattr(pymetis, "CSRAdjacency")
             else {"xadj": begin, "adjncy": neighbors}  # before 2025.2
         ),
-        "eweights": weights[nodes, neighbors],
+        "eweights": graph.data,
         "vweights": np.maximum(_integers(sizes), 1),
     }
 
 
-def _integers(weights: np.ndarray) -> np.ndarray:
-    """Return weights as integers that sum to about _METIS_TOTAL."""
-    return np.rint(weights * (_METIS_TOTAL / (weights.sum() or 1))).astype(np.int64)
+def _integers(weights: np.ndarray, total: float = _METIS_TOTAL) -> np.ndarray:
+    """Return weights as integers of 32 bits that sum to about ``total``."""
+    return np.rint(weights * (total / (weights.sum() or 1))).astype(np.int32)
 
 
 def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:

@@ -101,7 +101,8 @@ class CustomConsensus(MetaClustering):
         fitted = {"cluster_similarity_": S}
         if self.solver == "transfer-cut":
             edges = sum_table(counts.fragments().labels, counts.offsets, S)
-            return RowCut(TransferCut(edges), seed, fitted)
+            graph = TransferCut(edges)
+            return RowCut(lambda k: [graph.labels(k, random_state=seed)], fitted)
         coassociation = CoAssociation(counts, S, weights=weights)
         dendrogram = link(coassociation, n_jobs=self.n_jobs)
         return Tree(coassociation, dendrogram, fitted | {"dendrogram_": dendrogram})
@@ -113,5 +114,6 @@ class CustomConsensus(MetaClustering):
 
     def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
         if self.solver == "metis":
-            return metis_partitioner(similarity, counts, weights, seed)
+            mass = self._mass(counts, weights)
+            return metis_partitioner(similarity, counts, mass, seed)
         return super()._partitioner(similarity, counts, weights, seed)

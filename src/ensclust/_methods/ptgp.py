@@ -93,18 +93,12 @@ class PTGP(BaseConsensus):
         return 16 * len(counts.fragments().counts) * counts.n_base_clusters
 
     def _solve(self, counts: Counts, *, weights, seed: int) -> RowCut:
-        fragments = counts.fragments()
-        rule = microclusters.published_size(len(fragments.counts))
-        n_neighbors, steps = self.n_neighbors or rule, self.steps or rule
-        neighbors = microclusters.elite_neighbors(
-            counts, n_neighbors, n_jobs=self.n_jobs
-        )
-        similarity = microclusters.TrajectorySimilarity(
-            neighbors, fragments.counts, steps, n_jobs=self.n_jobs
+        similarity, fitted = microclusters.trajectory_similarity(
+            counts, self.n_neighbors, self.steps, self.n_jobs
         )
         edges = similarity.product(_mean_membership(counts), n_jobs=self.n_jobs)
-        fitted = {"n_neighbors_": n_neighbors, "steps_": steps}
-        return RowCut(TransferCut(edges), seed, fitted)
+        graph = TransferCut(edges)
+        return RowCut(lambda k: [graph.labels(k, random_state=seed)], fitted)
 
 
 def _mean_membership(counts: Counts) -> sparse.csr_array:

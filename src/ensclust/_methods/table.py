@@ -60,6 +60,11 @@ METHODS = MethodTable(
         "ptgp": "ensclust._methods.ptgp:PTGP",
         "ecc": "ensclust._methods.ecc:ECC",
         "sec": "ensclust._methods.sec:SEC",
+        "lwea": "ensclust._methods.lwea:LWEA",
+        "weac": "ensclust._methods.weac:WEAC",
+        "pta": "ensclust._methods.pta:PTA",
+        "cspa": "ensclust._methods.cspa:CSPA",
+        "hbgf": "ensclust._methods.hbgf:HBGF",
     }
 )
 PAPER = (

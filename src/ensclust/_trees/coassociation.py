@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Integral
 
@@ -12,9 +13,10 @@ from scipy import sparse
 from ensclust import _kernels
 from ensclust._ensemble.ensemble import Fragments, as_counts
 from ensclust._ensemble.flow import Counts
-from ensclust._support import parallel
+from ensclust._support import memory, parallel
 from ensclust._support.validation import (
     check_choice,
+    check_cluster_weights,
     check_decay,
     check_integer,
     check_square,
@@ -49,6 +51,11 @@ class CoAssociation:
     weights : array-like of shape (M,) or None
         Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
         mean of 1, and as factors of ``similarity``.
+    cluster_weights : array-like of shape (Nc,) or None
+        Weights of the base clusters, above 0 and up to 1, for ``pairs="same"``: the
+        similarity of two is multiplied by the square root of the product of theirs,
+        that of one with itself by its weight. An object's similarity to itself is then
+        set to 1.
 
     Notes
     -----
@@ -76,6 +83,7 @@ class CoAssociation:
         pairs: str = "same",
         decay: float = 1.0,
         weights: npt.ArrayLike | None = None,
+        cluster_weights: npt.ArrayLike | None = None,
     ):
         self.ensemble = ensemble = as_counts(ensemble)
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
@@ -91,8 +99,11 @@ class CoAssociation:
                 raise ValueError(msg)
         self.similarity = similarity
         self.weights: np.ndarray | None = None
+        self.cluster_weights: np.ndarray | None = None
         if weights is not None:
             self._weigh(check_weights(weights, ensemble.n_clusterings))
+        if cluster_weights is not None:
+            self._weigh_clusters(cluster_weights)
         self._leaves: Fragments | None = None
         self.affinity = Affinity(
             ensemble.offsets, self.similarity, self.weights, self.pairs, self.decay
@@ -105,6 +116,19 @@ class CoAssociation:
             raise ValueError(msg)
         self.weights = weights / weights.mean()
         self.similarity = self._blocks(self._similarity(), self.weights)
+
+    def _weigh_clusters(self, weights: npt.ArrayLike) -> None:
+        """Scale the similarities of base clusters by their own weights."""
+        if self.pairs == "all":
+            msg = 'cluster_weights have no meaning with pairs="all". Leave them out.'
+            raise ValueError(msg)
+        n = self.ensemble.n_base_clusters
+        self.cluster_weights = check_cluster_weights(weights, n)
+        if self.similarity is None:
+            self.similarity = np.diag(self.cluster_weights)
+            return
+        root = np.sqrt(self.cluster_weights)
+        self.similarity = self.similarity * np.multiply.outer(root, root)
 
     def _blocks(self, S: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return S within clusterings, times their weights."""
@@ -182,9 +206,31 @@ class CoAssociation:
         # The kernel writes one triangle: put the wanted fragment first.
         codes = np.concatenate([codes[inverse[i]][None], codes])
         row = self._strip(codes, 1)[0, 1:][inverse]
-        if self.pairs == "all":
+        if self._differs_from_itself:
             row[i] = 1.0
         return row
+
+    def of_leaves(self, who: str, pair_bytes: int, max_memory: int) -> sparse.csr_array:
+        """Return the similarities of leaves above 0, (L, L) sparse.
+
+        Raises MemoryError where the graph that ``who`` makes of them, of so many bytes
+        for each, would take more than ``max_memory`` bytes.
+        """
+        parts, n_entries = [], 0
+        for rows in self._upper_strips(np.finfo(np.float64).tiny):
+            n_entries += 2 * rows.nnz
+            require_matrix(who, len(self.codes), pair_bytes * n_entries, max_memory)
+            parts.append(rows)
+        return _symmetric(parts)
+
+    def _upper_strips(self, threshold: float) -> Iterator[sparse.csr_array]:
+        """Yield rows of the leaves' similarities: upper half, from the threshold on."""
+        codes = self.codes
+        for first, last in parallel.strips(len(codes), _ROWS):
+            rows = np.triu(self._strip(codes[first:], last - first))
+            rows[rows < threshold] = 0
+            left = sparse.csr_array((last - first, first))
+            yield sparse.hstack([left, sparse.csr_array(rows)], format="csr")
 
     def sparse(
         self, threshold: float = 0.5, *, max_memory: int = DEFAULT_MEMORY
@@ -213,19 +259,16 @@ class CoAssociation:
                [0., 0., 0., 1.]])
         """
         check_threshold(threshold)
-        codes, counts, inverse = self.codes, self.leaves.counts, self.leaves.inverse
-        parts, n_entries = [], 0
-        for first, last in parallel.strips(len(codes), _ROWS):
-            rows = np.triu(self._strip(codes[first:], last - first))
-            rows[rows < threshold] = 0
-            n_entries += 2 * int(counts[first:last] @ (rows > 0) @ counts[first:])
+        counts, inverse = self.leaves.counts, self.leaves.inverse
+        parts, n_entries, first = [], 0, 0
+        for rows in self._upper_strips(threshold):
+            last = first + rows.shape[0]
+            n_entries += 2 * int(counts[first:last] @ ((rows > 0) @ counts))
             _require_entries(n_entries, max_memory, threshold)
-            left = sparse.csr_array((last - first, first))
-            parts.append(sparse.hstack([left, sparse.csr_array(rows)], format="csr"))
-        upper = sparse.csr_array(sparse.vstack(parts))
-        of_leaves = upper + sparse.triu(upper, 1).T
-        matrix = sparse.csr_array(of_leaves)[inverse][:, inverse]
-        if self.pairs == "all":
+            parts.append(rows)
+            first = last
+        matrix = _symmetric(parts)[inverse][:, inverse]
+        if self._differs_from_itself:
             matrix.setdiag(1.0)
         return sparse.csr_array(matrix)
 
@@ -259,7 +302,7 @@ class CoAssociation:
             np.divide(square, both, out=square, where=both > 0)
         inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
-        if self.pairs == "all":
+        if self._differs_from_itself:
             np.fill_diagonal(matrix, 1.0)
         return matrix
 
@@ -352,7 +395,7 @@ class CoAssociation:
         """Return the similarity of two objects of the same leaf, (L,); at most 1."""
         codes = self.codes
         if self.pairs == "same":
-            return np.ones(len(codes))
+            return self._own_means(codes)
         total = np.empty(len(codes))
         _kernels.bipartite.quadratic(
             codes, self.ensemble.offsets, self._similarity(), total, 0, len(codes)
@@ -360,10 +403,25 @@ class CoAssociation:
         n_present = (codes < self.ensemble.cluster_counts).sum(axis=1)
         return np.minimum(1, total * self.decay / np.maximum(n_present, 1) ** 2)
 
+    def _own_means(self, codes: np.ndarray) -> np.ndarray:
+        """Return the mean similarity of each row's clusters to themselves, (L,)."""
+        if self.cluster_weights is None:
+            return np.ones(len(codes))
+        own = self._similarity().diagonal()
+        weight = np.ones(codes.shape[1]) if self.weights is None else self.weights
+        total, divisor = np.zeros(len(codes)), np.zeros(len(codes))
+        for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
+            there = np.flatnonzero(codes[:, m] < b - a)
+            total[there] += own[a + codes[there, m].astype(np.int64)]
+            divisor[there] += weight[m]
+        return total / divisor
+
     def expand_strangers(self, *, n_jobs: int | None = None) -> CoAssociation:
         """Split the fragments whose objects are closer to others than to each other.
 
-        Only ``pairs="all"`` can have such; elsewhere equal objects have similarity 1.
+        Only ``pairs="all"`` is asked; elsewhere equal objects are merged first. (They
+        have similarity 1, or with weights of base clusters and complete labels the
+        largest that they have.)
         """
         counts = self.leaves.counts
         rows = np.flatnonzero(counts > 1)
@@ -389,6 +447,11 @@ class CoAssociation:
         n = self.ensemble.n_base_clusters
         return self._blocks(np.ones((n, n)), self.weights)
 
+    @property
+    def _differs_from_itself(self) -> bool:
+        """Whether objects with equal label rows may have a similarity below 1."""
+        return self.pairs == "all" or self.cluster_weights is not None
+
     def _similarity(self) -> np.ndarray:
         own = self.similarity
         return np.eye(self.ensemble.n_base_clusters) if own is None else own
@@ -399,7 +462,7 @@ class CoAssociation:
         square = np.empty((len(codes), len(codes)), dtype)
         spans = parallel.strips(len(codes), _ROWS)
         self._lift(codes, S, square, spans, factor=factor, n_jobs=n_jobs)
-        return _mirrored(square, n_jobs)
+        return mirrored(square, n_jobs)
 
     def _lift(self, codes, S, out, spans, *, factor=1.0, n_jobs=1) -> None:
         all_pairs = self.pairs == "all"
@@ -426,11 +489,17 @@ class CoAssociation:
             (*shared, weight, edge, share, kind, square),
             n_jobs=n_jobs,
         )
-        return _mirrored(square, n_jobs)
+        return mirrored(square, n_jobs)
 
     def __repr__(self) -> str:
         kind = "identity" if self.similarity is None else "lifted"
         return f"CoAssociation(shape={self.shape}, similarity={kind})"
+
+
+def _symmetric(parts: list[sparse.csr_array]) -> sparse.csr_array:
+    """Return a matrix of which some strips of rows make up the upper half."""
+    upper = sparse.csr_array(sparse.vstack(parts))
+    return sparse.csr_array(upper + sparse.triu(upper, 1).T)
 
 
 def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
@@ -445,7 +514,20 @@ def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
         raise MemoryError(msg)
 
 
-def _mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
+def require_matrix(who: str, n_rows: int, needed: int, max_memory: int) -> None:
+    """Refuse a matrix of distinct label rows that the budget does not allow."""
+    what = f"{who} of {n_rows:,} distinct label rows"
+    instead = "use a method that needs no matrix of them, such as ecpcs-mc."
+    if needed > max_memory:
+        msg = (
+            f"{what} needs a matrix of over {gibibytes(needed)}; max_memory allows "
+            f"{gibibytes(max_memory)}. Raise max_memory, or {instead}"
+        )
+        raise MemoryError(msg)
+    memory.require(needed, what, instead.capitalize())
+
+
+def mirrored(square: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Copy the upper triangle to the lower, in place."""
     spans = reversed(parallel.strips(len(square), _ROWS))
     parallel.run_spans(_kernels.lifting.mirror, spans, (square,), n_jobs=n_jobs)

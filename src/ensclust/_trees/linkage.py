@@ -26,6 +26,7 @@ from ensclust._trees.dendrogram import Dendrogram
 from ensclust._trees.kept_merges import KeptMerges, held_interrupts
 
 LINKAGES = ("average", "single", "complete")
+FULL = 2**31 - 1  # a similarity of 1 in fixed point
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
 _EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
 _SMALL = 2**20  # entries looked at below which waking a second thread costs more
@@ -112,6 +113,28 @@ def link(
         raise MemoryError(msg)
     merged, similarity = _agglomerate(route, n_leaves, kept)
     return _dendrogram(coassociation, merged, similarity * route.unit)
+
+
+def link_matrix(
+    square: np.ndarray, linkage: str, leaf_of_object: np.ndarray, *, n_jobs=None
+) -> Dendrogram:
+    """Agglomerate leaves by a matrix of their similarities, each counting once.
+
+    Parameters
+    ----------
+    square : ndarray of shape (L, L), uint32
+        Symmetric similarities in units of 1 / (2^31 - 1), which are overwritten.
+    linkage : "average", "single" or "complete"
+        Similarity of two groups of leaves.
+    leaf_of_object : ndarray of shape (N,)
+        The leaf of each object.
+    n_jobs : int or None
+        Threads; None is one per core. Never changes the result.
+    """
+    route = Given(square, 1 / FULL, linkage, n_jobs)
+    merged, similarity = _agglomerate(route, len(square))
+    merges, similarity = _in_order(merged, similarity * route.unit)
+    return Dendrogram(leaf_of_object, merges, 1 - similarity)
 
 
 def _check(coassociation, linkage, max_memory, max_regions) -> None:
@@ -236,16 +259,36 @@ def _agglomerate(
 
 
 def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
-    """Sort the merges of a chain by height and number the nodes."""
-    leaves = coassociation.leaves
-    n = len(leaves.counts)
+    """Return the tree of the merges of a chain."""
+    merges, similarity = _in_order(merged, similarity)
+    leaf_of_object, heights = coassociation.leaves.inverse, 1 - similarity
+    return Dendrogram(
+        leaf_of_object, merges, heights, _leaf_heights(coassociation, merges, heights)
+    )
+
+
+def _in_order(merged, similarity) -> tuple[np.ndarray, np.ndarray]:
+    """Return merges of nodes and their similarity, descending."""
+    n = len(merged) + 1
     _kernels.chain.settle(merged, similarity, np.full(n, np.inf))
     order = np.argsort(-similarity, kind="stable")
     merges = merged[order]
     _kernels.chain.number(merges, np.arange(n))
-    return Dendrogram(
-        leaves.inverse, merges, 1 - similarity[order], 1 - coassociation.within()
-    )
+    return merges, similarity[order]
+
+
+def _leaf_heights(coassociation, merges, heights) -> np.ndarray:
+    """Return the distances within the leaves, none above that of the first merge.
+
+    With weights of base clusters and missing labels, objects with equal rows may be
+    closer to others than to each other.
+    """
+    found = 1 - coassociation.within()
+    if coassociation.cluster_weights is not None and len(heights):
+        first = np.empty(2 * len(found) - 1)
+        first[merges] = heights[:, None]
+        np.minimum(found, first[: len(found)], out=found)
+    return found
 
 
 class Square:
@@ -293,8 +336,11 @@ class Square:
             square, self.unit = self.coassociation.fixed_point(
                 regions, self.kind, n_jobs=self.n_jobs
             )
+        self._hold(square, regions, self.coassociation.leaves.counts)
+
+    def _hold(self, square, regions, counts):
+        """Take a matrix of regions; ``counts`` are the objects of each leaf."""
         self.square = square.reshape(-1)
-        counts = self.coassociation.leaves.counts
         n, n_leaves = len(square), len(counts)
         self.size = np.bincount(regions, counts).astype(np.int64)
         self.place = np.full(n_leaves, n)
@@ -338,6 +384,21 @@ class Square:
             self.square, self.slot = self.square[: n**2], self.slot[:n]
             self.size, self.born, self.updated = (array[:n] for array in state)
         self._count()
+
+
+class Given(Square):
+    """A matrix of leaves that count once each, (n, n) uint32; it is overwritten."""
+
+    def __init__(self, square: np.ndarray, unit: float, linkage: str, n_jobs):
+        self.kind, self.unit, self.n_jobs = LINKAGES.index(linkage), unit, n_jobs
+        self.given, self.now = square, 0
+
+    def survey(self, near, best):
+        """Write the nearest neighbour of every leaf, and how near it is."""
+        leaves = np.arange(len(near))
+        self.slot = leaves.copy()
+        self._hold(self.given, leaves, np.ones(len(near), np.int64))
+        self.nearest(leaves, near, best)
 
 
 class LabelSpace:

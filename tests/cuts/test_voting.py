@@ -45,6 +45,30 @@ def test_memberships_are_the_scores_scaled_to_one(case):
     assert np.allclose(shares * scores.sum(axis=1, keepdims=True), scores)
 
 
+@given(votes(), st.randoms())
+def test_a_base_cluster_counts_as_much_as_its_weight(case, random):
+    ens, meta = case
+    weight = np.array([random.uniform(0.1, 1) for _ in meta])
+    H = reference.membership(ens) * weight
+    scores = np.column_stack(
+        [
+            H[:, meta == j].mean(axis=1) if (meta == j).any() else np.zeros(len(H))
+            for j in range(meta.max() + 1)
+        ]
+    )
+    vote = Vote(meta, 0, cluster_weights=weight)
+    winner, shares = vote.label(ens), vote.memberships(ens)
+    assert np.allclose(scores[np.arange(len(winner)), winner], scores.max(axis=1))
+    assert np.allclose(shares * scores.sum(axis=1, keepdims=True), scores)
+
+
+@given(votes(), st.integers(0, 2**31 - 1))
+def test_weights_of_1_change_no_vote(case, seed):
+    ens, meta = case
+    vote = Vote(meta, seed, cluster_weights=np.ones(len(meta)))
+    assert np.array_equal(vote.label(ens), Vote(meta, seed).label(ens))
+
+
 @given(votes(), st.integers(0, 2**31 - 1), st.randoms())
 def test_a_label_depends_on_its_row_and_the_seed_only(case, seed, random):
     ens, meta = case

@@ -22,9 +22,9 @@ class Vote:
     """An Assignment: each object goes to the meta-cluster that holds it most often.
 
     The score of a meta-cluster is the mean, over its base clusters, of the object's
-    membership, weighted by the clusterings that they come from. Ties are drawn at
-    random by a hash of the seed and the label row: equal rows get equal labels,
-    wherever they stand.
+    membership, times the weight of the base cluster; the mean is weighted by the
+    clusterings that they come from. Ties are drawn at random by a hash of the seed and
+    the label row: equal rows get equal labels, wherever they stand.
 
     Attributes
     ----------
@@ -34,11 +34,14 @@ class Vote:
         Decides ties.
     weights : ndarray of shape (M,) or None
         Weights of the base clusterings; None is all alike.
+    cluster_weights : ndarray of shape (Nc,) or None
+        Weights of the base clusters, above 0; None is 1 each.
     """
 
     meta_labels: np.ndarray
     seed: int
     weights: np.ndarray | None = None
+    cluster_weights: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
@@ -77,11 +80,14 @@ class Vote:
         return replace(self, meta_labels=rank[self.meta_labels])
 
     def _votes(self, rows: Ensemble) -> tuple[np.ndarray, ...]:
-        """Return meta labels, weights (M,), and the weight of each meta-cluster."""
+        """Return meta labels, what votes weigh, (Nc,), and what they are divided by."""
         meta = np.asarray(self.meta_labels, np.int64)
         weights = np.ones(rows.n_clusterings) if self.weights is None else self.weights
-        per_cluster = np.repeat(weights, rows.cluster_counts)
-        return meta, weights, np.bincount(meta[meta >= 0], per_cluster[meta >= 0])
+        weight = np.repeat(weights, rows.cluster_counts).astype(np.float64)
+        divisor = np.bincount(meta[meta >= 0], weight[meta >= 0])
+        if self.cluster_weights is not None:
+            weight *= self.cluster_weights
+        return meta, weight, divisor
 
     def _run(self, kernel, rows: Ensemble, votes: tuple, out: np.ndarray, n_jobs):
         spans = parallel.blocks(rows.n_objects, parallel.thread_count(n_jobs))
@@ -99,7 +105,7 @@ class MetaClusters:
     partitions : callable
         ``partitions(k)`` gives one or more ways to part the base clusters, (Nc,) each;
         that is kept whose labels share most with the inputs.
-    seed, weights
+    seed, weights, cluster_weights
         Those of the vote.
     fitted : dict
         Fitted attributes of every cut.
@@ -112,11 +118,13 @@ class MetaClusters:
     weights: np.ndarray | None
     fitted: dict[str, Any]
     n_jobs: int | None = None
+    cluster_weights: np.ndarray | None = None
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
         """Part the base clusters, and let objects vote."""
         parts = self.partitions(min(n_clusters, counts.n_base_clusters))
-        votes = [Vote(meta, self.seed, self.weights) for meta in parts]
+        own = (self.seed, self.weights, self.cluster_weights)
+        votes = [Vote(meta, *own) for meta in parts]
         vote, ballot = settle(counts, votes, n_jobs=self.n_jobs)
         return Cut(vote, len(ballot.first), self.fitted, ballot.labels, ballot.first)
 

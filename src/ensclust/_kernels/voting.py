@@ -10,8 +10,8 @@ def vote(
     codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
     start,  # IN (M + 1,) int64, first global index of each clustering's clusters
     meta,  # IN (Nc,) int64, meta-cluster of each base cluster, -1 = none
-    weight,  # IN (M,) float64, weight of each clustering
-    count,  # IN (k,) float64, weight of the base clusters in each meta-cluster
+    weight,  # IN (Nc,) float64, weight of each base cluster's vote
+    count,  # IN (k,) float64, what each meta-cluster's votes are divided by
     seed,  # IN uint64, decides ties
     winner,  # OUT (N,) int32, -1 where there is no vote
     i0,
@@ -30,7 +30,7 @@ def vote(
         for m in range(n_clusterings):
             c = start[m] + np.int64(codes[m, i])
             if c < start[m + 1] and meta[c] >= 0:
-                votes[meta[c]] += weight[m]
+                votes[meta[c]] += weight[c]
         best, n_best, score = -1, 0, 0.0
         for j in range(k):
             if votes[j] > 0:
@@ -73,7 +73,7 @@ def score(
     codes,  # IN (M, N) unsigned
     start,  # IN (M + 1,) int64
     meta,  # IN (Nc,) int64, -1 = none
-    weight,  # IN (M,) float64
+    weight,  # IN (Nc,) float64
     count,  # IN (k,) float64
     scores,  # OUT (N, k) float64
     i0,
@@ -85,7 +85,7 @@ def score(
         for m in range(codes.shape[0]):
             c = start[m] + np.int64(codes[m, i])
             if c < start[m + 1] and meta[c] >= 0:
-                scores[i, meta[c]] += weight[m]
+                scores[i, meta[c]] += weight[c]
         for j in range(count.shape[0]):
             if count[j] > 0:
                 scores[i, j] /= count[j]

@@ -133,7 +133,12 @@ class ECPCSMC(MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
-        # The graph of two clusterings is bipartite: walks that start on different
-        # sides never meet, and Z is 0 between them.
-        return np.maximum(Z, W) if counts.n_clusterings == 2 else Z
+        return propagated(W, counts, weights, self.steps)
+
+
+def propagated(W: np.ndarray, counts: Counts, weights, steps: int = 20) -> np.ndarray:
+    """Return the similarity of base clusters that a graph of them is made of."""
+    Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), steps)
+    # The graph of two clusterings is bipartite: walks that start on different sides
+    # never meet, and Z is 0 between them.
+    return np.maximum(Z, W) if counts.n_clusterings == 2 else Z

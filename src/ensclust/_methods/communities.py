@@ -14,11 +14,11 @@ from ensclust._cuts.communities import CommunityGraph
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._methods.base import positive
-from ensclust._methods.ecpcs import propagated
+from ensclust._methods.ecpcs import ECPCSMC
 from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust.similarity._measures import cluster_mass, weigh
+from ensclust.similarity._measures import weigh
 
 
 class Communities(MetaClustering):
@@ -122,7 +122,7 @@ class Communities(MetaClustering):
     def _solve(self, counts, *, weights, seed) -> VotedCommunities:  # type: ignore[override]
         graph = self._similarity(counts, weights)
         communities = CommunityGraph(
-            weigh(graph, cluster_mass(counts, weights)),
+            weigh(graph, self._mass(counts, weights)),
             resolution=self.resolution,
             n_init=self.n_init,
             seed=seed,
@@ -131,9 +131,9 @@ class Communities(MetaClustering):
         return VotedCommunities(communities, seed, weights, fitted, self.n_jobs)
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        is_propagated = self.similarity == "propagated"
-        return propagated(W, counts, weights) if is_propagated else W
+        if self.similarity == "propagated":
+            return ECPCSMC(n_jobs=self.n_jobs)._similarity(counts, weights)
+        return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,5 +113,6 @@ class CustomConsensus(MetaClustering):
 
     def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
         if self.solver == "metis":
-            return metis_partitioner(similarity, counts, weights, seed)
+            mass = self._mass(counts, weights)
+            return metis_partitioner(similarity, counts, mass, seed)
         return super()._partitioner(similarity, counts, weights, seed)

@@ -6,13 +6,13 @@ from sklearn.utils._param_validation import StrOptions
 
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
-from ensclust._methods.families import Agglomeration, Weighted
+from ensclust._methods.families import Agglomeration, ClusterWeighted, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 
 
-class EAC(Weighted, Agglomeration):
+class EAC(Weighted, ClusterWeighted, Agglomeration):
     """Evidence accumulation: agglomerate by how often objects share a base cluster.
 
     The classic baseline, and the one to choose when the number of clusters should come
@@ -37,7 +37,8 @@ class EAC(Weighted, Agglomeration):
     ``max_memory``. Similarities are integer counts, so ties are exact; they are broken
     by the order of the label rows, and any two correct codes may differ on them. The
     paper links singly or by average; cuts give exactly k clusters, by merge order. With
-    ``weights`` the similarity is the weighted share of clusterings, in fixed point.
+    ``weights`` the similarity is the weighted share of clusterings, in fixed point;
+    with ``cluster_weights="eci"`` this is :class:`LWEA`.
 
     References
     ----------
@@ -70,7 +71,8 @@ class EAC(Weighted, Agglomeration):
     )
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
-        return CoAssociation(counts, weights=weights)
+        own = self._find_cluster_weights(counts, weights)
+        return CoAssociation(counts, weights=weights, cluster_weights=own)
 
     def _number_of(self, word: str, counts, solution, seed: int) -> tuple:
         if word == "lifetime":

@@ -5,14 +5,19 @@ import numpy as np
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
-from ensclust._methods.families import Agglomeration, MetaClustering, Weighted
+from ensclust._methods.families import (
+    Agglomeration,
+    ClusterWeighted,
+    MetaClustering,
+    Weighted,
+)
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 from ensclust.similarity._measures import cluster_mass, weigh
 
 
-class ECPCSHC(Weighted, Agglomeration):
+class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     """Propagate similarities of base clusters, then agglomerate the objects.
 
     The best choice when a tree is wanted, or several numbers of clusters from one run;
@@ -36,7 +41,8 @@ class ECPCSHC(Weighted, Agglomeration):
     label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``. A cluster
     without neighbours is similar to itself only (the published code makes it
     dissimilar to itself too). Cuts give exactly k clusters, by merge order. ``weights``
-    draw the walks to clusters of weightier clusterings and weigh the mean of Z.
+    draw the walks to clusters of weightier clusterings and weigh the mean of Z;
+    ``cluster_weights`` draw the walks too, and scale Z.
 
     References
     ----------
@@ -67,11 +73,13 @@ class ECPCSHC(Weighted, Agglomeration):
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
-        return CoAssociation(counts, Z, weights=weights)
+        own = self._find_cluster_weights(counts, weights)
+        mass = cluster_mass(counts, weights, own)
+        Z = similarity.propagate(weigh(W, mass), self.steps)
+        return CoAssociation(counts, Z, weights=weights, cluster_weights=own)
 
 
-class ECPCSMC(MetaClustering):
+class ECPCSMC(ClusterWeighted, MetaClustering):
     """Propagate similarities of base clusters, partition them, and let objects vote.
 
     The choice for large data: everything but a count and a vote happens at the level of
@@ -100,7 +108,8 @@ class ECPCSMC(MetaClustering):
     numbered without gaps; one base clustering (M = 1) works, as far as k is its number
     of clusters; between the clusters of two clusterings (M = 2), whose walks never
     meet, the Jaccard coefficient stands in for Z. ``weights`` draw the walks to
-    clusters of weightier clusterings, and count in the cut and in the vote.
+    clusters of weightier clusterings, and count in the cut and in the vote;
+    ``cluster_weights`` do so for single clusters.
 
     References
     ----------
@@ -133,12 +142,7 @@ class ECPCSMC(MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        return propagated(W, counts, weights, self.steps)
-
-
-def propagated(W: np.ndarray, counts: Counts, weights, steps: int = 20) -> np.ndarray:
-    """Return the similarity of base clusters that a graph of them is made of."""
-    Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), steps)
-    # The graph of two clusterings is bipartite: walks that start on different sides
-    # never meet, and Z is 0 between them.
-    return np.maximum(Z, W) if counts.n_clusterings == 2 else Z
+        Z = similarity.propagate(weigh(W, self._mass(counts, weights)), self.steps)
+        # The graph of two clusterings is bipartite: walks that start on different
+        # sides never meet, and Z is 0 between them.
+        return np.maximum(Z, W) if counts.n_clusterings == 2 else Z

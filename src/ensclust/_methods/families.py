@@ -14,9 +14,11 @@ from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import BaseConsensus, missing_hook, positive
 from ensclust._methods.parameters import Parameters, parameter
 from ensclust._quality.certainty import Certainty
+from ensclust._support.validation import check_cluster_weights
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Tree
 from ensclust._trees.linkage import LINKAGES, link
+from ensclust.similarity import eci
 from ensclust.similarity._measures import cluster_mass
 
 
@@ -26,6 +28,31 @@ class Weighted(Parameters):
     weights: Any = parameter(
         "array-like", StrOptions({"agreement"}), None, default=None
     )
+
+
+class ClusterWeighted(BaseConsensus):
+    """For the methods in which weights of single base clusters have a meaning.
+
+    It stands before the family among the bases of a class.
+    """
+
+    cluster_weights: Any = parameter(
+        "array-like", StrOptions({"eci"}), None, default=None
+    )
+
+    def _find_cluster_weights(
+        self, counts: Counts, weights: np.ndarray | None
+    ) -> np.ndarray | None:
+        given = self.cluster_weights
+        if isinstance(given, str):
+            return eci(counts, weights=weights, n_jobs=self.n_jobs)
+        if given is None:
+            return None
+        return check_cluster_weights(given, counts.n_base_clusters)
+
+    def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
+        own = self._find_cluster_weights(counts, weights)
+        return cluster_mass(counts, weights, own)
 
 
 class Agglomeration(BaseConsensus):
@@ -57,6 +84,7 @@ class Agglomeration(BaseConsensus):
             "coassociation_": coassociation,
             "dendrogram_": dendrogram,
             "n_regions_": n_regions,
+            "cluster_weights_": coassociation.cluster_weights,
         }
         return Tree(coassociation, dendrogram, fitted)
 
@@ -80,13 +108,9 @@ class MetaClustering(Weighted, BaseConsensus):
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
         similarity = check_similarity(self._similarity(counts, weights), counts)
         partitions = self._partitioner(similarity, counts, weights, seed)
-        return MetaClusters(
-            partitions,
-            seed,
-            weights,
-            {"cluster_similarity_": similarity},
-            self.n_jobs,
-        )
+        own = self._find_cluster_weights(counts, weights)
+        fitted = {"cluster_similarity_": similarity, "cluster_weights_": own}
+        return MetaClusters(partitions, seed, weights, fitted, self.n_jobs, own)
 
     def _similarity(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray:
         hook = "_similarity(counts, weights)"
@@ -95,9 +119,18 @@ class MetaClustering(Weighted, BaseConsensus):
     def _partitioner(
         self, similarity: np.ndarray, counts: Counts, weights, seed: int
     ) -> Callable[[int], list[np.ndarray]]:
-        mass = None if weights is None else cluster_mass(counts, weights)
-        graph = NormalisedCut(similarity, mass=mass)
+        graph = NormalisedCut(similarity, mass=self._mass(counts, weights))
         return lambda k: [graph.labels(k, random_state=seed)]
+
+    def _find_cluster_weights(
+        self, counts: Counts, weights: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Return the weights of base clusters in the vote, None for all alike."""
+        return None
+
+    def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
+        """Return how many nodes of the graph each base cluster is, None for one."""
+        return cluster_mass(counts, weights)
 
     def memberships(self, X=None) -> np.ndarray:
         """Return how the votes of each object are shared out, (n_samples, k) float64.

@@ -1,14 +1,12 @@
 """LWMC: locally weighted meta-clustering."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
-from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
@@ -85,12 +83,9 @@ class LWMC(MetaClustering):
 
     theta: float = parameter(Interval(Real, 0, None, closed="neither"), default=0.4)
 
-    def _solve(self, counts, *, weights, seed) -> MetaClusters:
+    def _find_cluster_weights(self, counts: Counts, weights) -> np.ndarray:
         own = {"theta": self.theta, "weights": weights, "n_jobs": self.n_jobs}
-        cluster_weights = np.maximum(similarity.eci(counts, **own), _LEAST)
-        solution = super()._solve(counts, weights=weights, seed=seed)
-        fitted = solution.fitted | {"cluster_weights_": cluster_weights}
-        return replace(solution, fitted=fitted, cluster_weights=cluster_weights)
+        return np.maximum(similarity.eci(counts, **own), _LEAST)
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         return similarity.jaccard(counts, n_jobs=self.n_jobs)

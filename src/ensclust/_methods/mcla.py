@@ -10,13 +10,13 @@ from ensclust import similarity
 from ensclust._cuts import partition
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
-from ensclust._methods.families import MetaClustering
+from ensclust._methods.families import ClusterWeighted, MetaClustering
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust.similarity._measures import cluster_mass, weigh
+from ensclust.similarity._measures import weigh
 
 
-class MCLA(MetaClustering):
+class MCLA(ClusterWeighted, MetaClustering):
     """Meta-clustering: group base clusters that overlap, and let objects vote.
 
     The classic of its kind, linear in the number of objects. METIS makes meta-clusters
@@ -57,7 +57,8 @@ class MCLA(MetaClustering):
     the vote are drawn by a hash of the seed and the label row, where the published code
     adds noise below 1e-4 and so draws near ties too; an object of no base clustering
     gets -1, not a random cluster; labels are numbered without gaps. ``weights`` count
-    in the graph, in the vote and in the choice of the best run.
+    in the graph, in the vote and in the choice of the best run, ``cluster_weights`` in
+    the graph and in the vote.
 
     References
     ----------
@@ -98,14 +99,17 @@ class MCLA(MetaClustering):
     def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
         if self.partitioner == "ncut":
             return super()._partitioner(similarity, counts, weights, seed)
-        return metis_partitioner(similarity, counts, weights, seed, self.n_init)
+        mass = self._mass(counts, weights)
+        return metis_partitioner(similarity, counts, mass, seed, self.n_init)
 
 
 def metis_partitioner(
-    similarity: np.ndarray, counts: Counts, weights, seed: int, n_init: int = 10
+    similarity: np.ndarray, counts: Counts, mass, seed: int, n_init: int = 10
 ) -> Callable[[int], list[np.ndarray]]:
-    """Return what parts base clusters by several runs of METIS, each way once."""
-    mass = cluster_mass(counts, weights)
+    """Return what parts base clusters by several runs of METIS, each way once.
+
+    ``mass`` says how many nodes each base cluster is, None for one.
+    """
     sizes = counts.sizes if mass is None else counts.sizes * mass
     seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
     graph = weigh(similarity, mass)

@@ -2,17 +2,19 @@
 
 from numbers import Real
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.families import Agglomeration, Weighted
+from ensclust._methods.families import Agglomeration, ClusterWeighted, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
+from ensclust.similarity._measures import cluster_mass, triples
 
 
-class WCT(Weighted, Agglomeration):
+class WCT(Weighted, ClusterWeighted, Agglomeration):
     """Weighted connected triples: base clusters are alike that share neighbours.
 
     A cheap refinement of :class:`EAC` for clusterings with many small clusters: two
@@ -36,7 +38,8 @@ class WCT(Weighted, Agglomeration):
     Triples are normalised by their largest sum within clusterings, as LinkCluE does;
     codes that take the largest over all pairs of clusters give smaller similarities.
     Without any triple the similarity is the identity, and WCT is EAC. With ``weights``
-    a shared neighbour counts as much as its clustering, and so does the mean.
+    a shared neighbour counts as much as its clustering, and so does the mean;
+    ``cluster_weights`` count for shared neighbours and scale the similarities.
 
     References
     ----------
@@ -65,10 +68,9 @@ class WCT(Weighted, Agglomeration):
     decay: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
-        triples = similarity.connected_triples(
-            similarity.jaccard(counts, n_jobs=self.n_jobs),
-            counts.cluster_counts,
-            decay=self.decay,
-            weights=weights,
-        )
-        return CoAssociation(counts, triples, weights=weights)
+        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
+        np.fill_diagonal(W, 0)
+        own = self._find_cluster_weights(counts, weights)
+        mass = cluster_mass(counts, weights, own)
+        S = triples(W, counts.cluster_counts, self.decay, mass)
+        return CoAssociation(counts, S, weights=weights, cluster_weights=own)

@@ -19,6 +19,11 @@ SHARED_WORDING = {
         How much each base clustering counts: at least 0, where 0 leaves it out. Only
         ratios matter. "agreement" derives them, see
         :func:`ensclust.agreement_weights`; None is all alike.""",
+    "cluster_weights": """cluster_weights : array-like of shape (Nc,), "eci" or None
+        How much each base cluster counts, above 0 and up to 1, those of each clustering
+        in the order of their labels. "eci" weighs a cluster by how far the other
+        clusterings keep it together, see :func:`ensclust.similarity.eci`; None, the
+        default, is all alike.""",
     "base": """base : "kmeans", "precomputed", clusterer or list of them
         What makes the base clusterings from X; with "precomputed", X is the label
         matrix (n_samples, n_clusterings) itself.""",
@@ -74,6 +79,8 @@ SHARED_WORDING = {
     "weights_": """weights_ : ndarray of shape (M,) or None
         The weights that were used. What is said of base clusters and objects leaves
         out the clusterings of weight 0.""",
+    "cluster_weights_": """cluster_weights_ : ndarray of shape (Nc,) or None
+        The weights of the base clusters that were used.""",
     "assignment_": """assignment_ : Assignment
         What gives label rows their labels: those of fit, and of predict.""",
     "n_clusters_": """n_clusters_ : int
@@ -89,6 +96,7 @@ SHARED_ATTRIBUTES = {
     "ensemble_": "n_clusters",
     "assignment_": "n_clusters",
     "weights_": "weights",
+    "cluster_weights_": "cluster_weights",
     "n_clusters_": "n_clusters",
     "n_features_in_": "n_clusters",
     "dendrogram_": "linkage",

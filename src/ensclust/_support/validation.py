@@ -243,6 +243,27 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
     raise ValueError(msg)
 
 
+def check_cluster_weights(weights: Any, n_base_clusters: int) -> np.ndarray:
+    """Return one weight in (0, 1] per base cluster, float64, or raise."""
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    rule = f"Give {n_base_clusters} numbers above 0 and up to 1, one per base cluster."
+    bad = np.flatnonzero(~((array > 0) & (array <= 1)))
+    if array.shape != (n_base_clusters,):
+        shape = np.shape(weights) if array.size else f"{weights!r}"
+        msg = (
+            f"cluster_weights is {shape} for {n_base_clusters} base clusters (those of "
+            f"clusterings of weight 0 are left out). {rule}"
+        )
+    elif len(bad):
+        msg = f"cluster_weights[{bad[0]}] = {array[bad[0]]:g}. {rule}"
+    else:
+        return array
+    raise ValueError(msg)
+
+
 def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
     """Return as how many each object counts, (N,) int64, not all 0, or raise."""
     try:

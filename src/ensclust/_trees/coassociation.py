@@ -15,6 +15,7 @@ from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import (
     check_choice,
+    check_cluster_weights,
     check_decay,
     check_integer,
     check_square,
@@ -49,6 +50,11 @@ class CoAssociation:
     weights : array-like of shape (M,) or None
         Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
         mean of 1, and as factors of ``similarity``.
+    cluster_weights : array-like of shape (Nc,) or None
+        Weights of the base clusters, above 0 and up to 1, for ``pairs="same"``: the
+        similarity of two is multiplied by the square root of the product of theirs,
+        that of one with itself by its weight. An object's similarity to itself is then
+        set to 1.
 
     Notes
     -----
@@ -76,6 +82,7 @@ class CoAssociation:
         pairs: str = "same",
         decay: float = 1.0,
         weights: npt.ArrayLike | None = None,
+        cluster_weights: npt.ArrayLike | None = None,
     ):
         self.ensemble = ensemble = as_counts(ensemble)
         self.pairs = check_choice(pairs, "pairs", ("same", "all"))
@@ -91,8 +98,11 @@ class CoAssociation:
                 raise ValueError(msg)
         self.similarity = similarity
         self.weights: np.ndarray | None = None
+        self.cluster_weights: np.ndarray | None = None
         if weights is not None:
             self._weigh(check_weights(weights, ensemble.n_clusterings))
+        if cluster_weights is not None:
+            self._weigh_clusters(cluster_weights)
         self._leaves: Fragments | None = None
         self.affinity = Affinity(
             ensemble.offsets, self.similarity, self.weights, self.pairs, self.decay
@@ -105,6 +115,19 @@ class CoAssociation:
             raise ValueError(msg)
         self.weights = weights / weights.mean()
         self.similarity = self._blocks(self._similarity(), self.weights)
+
+    def _weigh_clusters(self, weights: npt.ArrayLike) -> None:
+        """Scale the similarities of base clusters by their own weights."""
+        if self.pairs == "all":
+            msg = 'cluster_weights have no meaning with pairs="all". Leave them out.'
+            raise ValueError(msg)
+        n = self.ensemble.n_base_clusters
+        self.cluster_weights = check_cluster_weights(weights, n)
+        if self.similarity is None:
+            self.similarity = np.diag(self.cluster_weights)
+            return
+        root = np.sqrt(self.cluster_weights)
+        self.similarity = self.similarity * np.multiply.outer(root, root)
 
     def _blocks(self, S: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return S within clusterings, times their weights."""
@@ -182,7 +205,7 @@ class CoAssociation:
         # The kernel writes one triangle: put the wanted fragment first.
         codes = np.concatenate([codes[inverse[i]][None], codes])
         row = self._strip(codes, 1)[0, 1:][inverse]
-        if self.pairs == "all":
+        if self._differs_from_itself:
             row[i] = 1.0
         return row
 
@@ -225,7 +248,7 @@ class CoAssociation:
         upper = sparse.csr_array(sparse.vstack(parts))
         of_leaves = upper + sparse.triu(upper, 1).T
         matrix = sparse.csr_array(of_leaves)[inverse][:, inverse]
-        if self.pairs == "all":
+        if self._differs_from_itself:
             matrix.setdiag(1.0)
         return sparse.csr_array(matrix)
 
@@ -259,7 +282,7 @@ class CoAssociation:
             np.divide(square, both, out=square, where=both > 0)
         inverse = self.leaves.inverse
         matrix = square[np.ix_(inverse, inverse)]
-        if self.pairs == "all":
+        if self._differs_from_itself:
             np.fill_diagonal(matrix, 1.0)
         return matrix
 
@@ -352,7 +375,7 @@ class CoAssociation:
         """Return the similarity of two objects of the same leaf, (L,); at most 1."""
         codes = self.codes
         if self.pairs == "same":
-            return np.ones(len(codes))
+            return self._own_means(codes)
         total = np.empty(len(codes))
         _kernels.bipartite.quadratic(
             codes, self.ensemble.offsets, self._similarity(), total, 0, len(codes)
@@ -360,10 +383,25 @@ class CoAssociation:
         n_present = (codes < self.ensemble.cluster_counts).sum(axis=1)
         return np.minimum(1, total * self.decay / np.maximum(n_present, 1) ** 2)
 
+    def _own_means(self, codes: np.ndarray) -> np.ndarray:
+        """Return the mean similarity of each row's clusters to themselves, (L,)."""
+        if self.cluster_weights is None:
+            return np.ones(len(codes))
+        own = self._similarity().diagonal()
+        weight = np.ones(codes.shape[1]) if self.weights is None else self.weights
+        total, divisor = np.zeros(len(codes)), np.zeros(len(codes))
+        for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
+            there = np.flatnonzero(codes[:, m] < b - a)
+            total[there] += own[a + codes[there, m].astype(np.int64)]
+            divisor[there] += weight[m]
+        return total / divisor
+
     def expand_strangers(self, *, n_jobs: int | None = None) -> CoAssociation:
         """Split the fragments whose objects are closer to others than to each other.
 
-        Only ``pairs="all"`` can have such; elsewhere equal objects have similarity 1.
+        Only ``pairs="all"`` is asked; elsewhere equal objects are merged first. (They
+        have similarity 1, or with weights of base clusters and complete labels the
+        largest that they have.)
         """
         counts = self.leaves.counts
         rows = np.flatnonzero(counts > 1)
@@ -388,6 +426,11 @@ class CoAssociation:
             return None
         n = self.ensemble.n_base_clusters
         return self._blocks(np.ones((n, n)), self.weights)
+
+    @property
+    def _differs_from_itself(self) -> bool:
+        """Whether objects with equal label rows may have a similarity below 1."""
+        return self.pairs == "all" or self.cluster_weights is not None
 
     def _similarity(self) -> np.ndarray:
         own = self.similarity

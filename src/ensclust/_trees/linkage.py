@@ -241,11 +241,25 @@ def _dendrogram(coassociation, merged, similarity) -> Dendrogram:
     n = len(leaves.counts)
     _kernels.chain.settle(merged, similarity, np.full(n, np.inf))
     order = np.argsort(-similarity, kind="stable")
-    merges = merged[order]
+    merges, heights = merged[order], 1 - similarity[order]
     _kernels.chain.number(merges, np.arange(n))
     return Dendrogram(
-        leaves.inverse, merges, 1 - similarity[order], 1 - coassociation.within()
+        leaves.inverse, merges, heights, _leaf_heights(coassociation, merges, heights)
     )
+
+
+def _leaf_heights(coassociation, merges, heights) -> np.ndarray:
+    """Return the distances within the leaves, none above that of the first merge.
+
+    With weights of base clusters and missing labels, objects with equal rows may be
+    closer to others than to each other.
+    """
+    found = 1 - coassociation.within()
+    if coassociation.cluster_weights is not None and len(heights):
+        first = np.empty(2 * len(found) - 1)
+        first[merges] = heights[:, None]
+        np.minimum(found, first[: len(found)], out=found)
+    return found
 
 
 class Square:

@@ -61,4 +61,4 @@ def eci(
         entropy += w * entr(shares).sum(axis=1) / np.log(2)
         heard += w * (present > 0)
     mean = np.divide(entropy, heard, out=np.zeros_like(entropy), where=heard > 0)
-    return np.exp(-mean / theta)
+    return np.maximum(np.exp(-mean / theta), np.finfo(np.float64).tiny)

@@ -211,16 +211,27 @@ def connected_triples(
            [0.6, 0.8, 1. ]])
     """
     W, decay = _off_diagonal(W), validation.check_decay(decay)
-    similarity = np.zeros_like(W)
     counts = validation.check_counts(cluster_counts, len(W))
-    ends = np.cumsum(counts)
+    mass = None
     if weights is not None:
-        weights = np.repeat(validation.check_weights(weights, len(counts)), counts)
+        mass = np.repeat(validation.check_weights(weights, len(counts)), counts)
+    return triples(W, counts, decay, mass)
+
+
+def triples(
+    W: np.ndarray, counts: np.ndarray, decay: float, mass: np.ndarray | None
+) -> np.ndarray:
+    """Do as :func:`connected_triples` with a weight for each c, (Nc,).
+
+    The diagonal of W is 0.
+    """
+    similarity = np.zeros_like(W)
+    ends = np.cumsum(counts)
     for start, end in zip(ends - counts, ends, strict=True):
         own = W[start:end]
         for a in range(end - start):
             least = np.minimum(own[a], own)
-            shared = least.sum(axis=1) if weights is None else least @ weights
+            shared = least.sum(axis=1) if mass is None else least @ mass
             similarity[start + a, start:end] = shared
     np.fill_diagonal(similarity, 0)
     largest = similarity.max(initial=0)
@@ -293,16 +304,24 @@ def simrank(
     return C
 
 
-def cluster_mass(counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
+def cluster_mass(
+    counts: Counts,
+    weights: np.ndarray | None,
+    cluster_weights: np.ndarray | None = None,
+) -> np.ndarray | None:
     """Return the weight of each base cluster, (Nc,), or None if all are alike.
 
-    Weights of the clusterings are scaled to a mean of 1.
+    Those of the clusterings, scaled to a mean of 1, times those of the clusters, scaled
+    so too.
     """
-    return (
-        None
-        if weights is None
-        else np.repeat(weights / weights.mean(), counts.cluster_counts)
-    )
+    if weights is None and cluster_weights is None:
+        return None
+    mass = np.ones(counts.n_base_clusters)
+    if weights is not None:
+        mass = np.repeat(weights / weights.mean(), counts.cluster_counts)
+    if cluster_weights is not None:
+        mass = mass * (cluster_weights / cluster_weights.mean())
+    return mass
 
 
 def weigh(W: np.ndarray, mass: np.ndarray | None) -> np.ndarray:

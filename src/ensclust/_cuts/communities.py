@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from ensclust import _kernels
 
 _EXACT = 2.0**52  # sums of integers up to this are exact in double precision
+_LEAST = 1e-12  # modularity worth another climb
 _STEPS = range(-64, 65)  # of resolutions that are tried, four to a factor of 2
 
 
@@ -80,48 +81,57 @@ class CommunityGraph:
         self._edges = sparse.csr_array(rows)
         self._strength = strength[self._by_strength]
         self._total = float(strength.sum()) or 1.0
-        self._resolution, self._n_init, self._seed = resolution, n_init, seed
-        self._tried = cache(self._at)
+        self._resolution = resolution
+        seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
+        self._seeds = [int(own) for own in seeds]
+        self._tried = cache(self._one_start)
 
     def part(self, n_communities: int | None) -> Parting:
         """Return the communities: as many as come out, or a number of them, at most n.
 
-        For a number, the resolution is lowered or raised, as little as gives at least
-        so many; those too many are merged, the pair first that costs least modularity.
+        For a number, the first start looks for the least resolution that gives at least
+        so many; all starts are made there. Those too many are merged, the pair first
+        that costs least modularity.
         """
-        found = self._tried(0)
+        found = self._best(0)
         if n_communities not in (None, found.n_communities):
-            found = self._of(n_communities)
+            found = self._merged(self._at_least(n_communities), n_communities)
         labels = np.empty_like(found.labels)
         labels[self._by_strength] = found.labels
         return found._replace(labels=labels)
 
-    def _of(self, n_communities: int) -> Parting:
+    def _best(self, step: int, least: int = 1) -> Parting:
+        """Return the best start at a resolution that has so many communities."""
+        starts = [self._tried(step, seed) for seed in self._seeds]
+        enough = [found for found in starts if found.n_communities >= least]
+        return max(enough, key=lambda found: found.modularity)
+
+    def _at_least(self, n_communities: int) -> Parting:
         at = bisect_left(
-            _STEPS, n_communities, key=lambda step: self._tried(step).n_communities
+            _STEPS,
+            n_communities,
+            key=lambda step: self._tried(step, self._seeds[0]).n_communities,
         )
         if at < len(_STEPS):
-            found = self._tried(_STEPS[at])
-        else:  # where the resolution is large enough, every node is on its own
-            found = self._tried(_STEPS[-1])
-            found = self._judged(np.arange(len(self._strength)), found.resolution)
-        return self._merged(found, n_communities)
+            return self._best(_STEPS[at], n_communities)
+        # Where the resolution is large enough, every node is on its own.
+        return self._single(self._tried(_STEPS[-1], self._seeds[0]).resolution)
 
-    def _at(self, step: int) -> Parting:
-        """Return the best of all starts at a resolution so many steps from the own."""
+    def _one_start(self, step: int, seed: int) -> Parting:
+        """Climb until there is nothing left to gain, so many steps from resolution."""
         resolution = self._resolution * 2.0 ** (step / 4)
-        rng = check_random_state(self._seed)
-        found = [
-            self._judged(self._one_start(resolution, rng), resolution)
-            for _ in range(self._n_init)
-        ]
-        return max(found, key=lambda parting: parting.modularity)
+        rng = check_random_state(seed)
+        found = self._single(resolution)
+        while True:
+            last, found = found, self._climb(found.labels, resolution, rng)
+            if found.modularity <= last.modularity + _LEAST:
+                return last
 
-    def _one_start(self, resolution: float, rng) -> np.ndarray:
+    def _climb(self, community: np.ndarray, resolution: float, rng) -> Parting:
         """Move nodes, refine, join, until nothing moves."""
         edges, strength = self._edges, self._strength
         pull = resolution / self._total
-        owner = community = np.arange(len(strength))  # of the nodes of all levels
+        owner = np.arange(len(strength))  # node of this level that each node is in
         while True:
             graph = (edges.indptr, edges.indices, edges.data, strength, pull)
             community = community.copy()
@@ -131,19 +141,22 @@ class CommunityGraph:
             _kernels.communities.merge_nodes(*graph, order, community, part)
             roots, part = np.unique(part, return_inverse=True)
             if len(roots) == len(part):  # a community is a node, or gains nothing
-                return owner
+                return self._judged(owner, edges, strength, resolution)
             edges = _joined(edges, part)
             strength = np.bincount(part, strength)
             owner = part[owner]
             community = np.unique(community[roots], return_inverse=True)[1]
 
-    def _judged(self, labels: np.ndarray, resolution: float) -> Parting:
-        edges = self._edges.tocoo()
-        is_inside = labels[edges.row] == labels[edges.col]
-        shares = np.bincount(labels, self._strength) / self._total
-        inside = edges.data[is_inside].sum() / self._total
-        modularity = float(inside - resolution * (shares**2).sum())
-        return Parting(labels, modularity, resolution)
+    def _single(self, resolution: float) -> Parting:
+        """Return every node on its own."""
+        labels = np.arange(len(self._strength))
+        return self._judged(labels, self._edges, self._strength, resolution)
+
+    def _judged(self, labels, between, strength, resolution: float) -> Parting:
+        """Return communities with their modularity, by the edges between them."""
+        inside = self._strength.sum() - between.sum()
+        chance = resolution * (strength**2).sum() / self._total
+        return Parting(labels, float((inside - chance) / self._total), resolution)
 
     def _merged(self, found: Parting, n_communities: int) -> Parting:
         """Merge communities until so many are left, where there are edges first."""
@@ -164,7 +177,7 @@ class CommunityGraph:
             strength = np.delete(strength, b)
             labels[labels == b] = a
             labels -= labels > b
-        return self._judged(labels, found.resolution)
+        return self._judged(labels, between, strength, found.resolution)
 
 
 def _joined(edges: sparse.csr_array, part: np.ndarray) -> sparse.csr_array:

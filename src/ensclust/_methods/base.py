@@ -345,7 +345,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         self, n_clusters: Any, n_samples: int, n_columns: int = 0
     ) -> int | str | None:
         if n_clusters is None:
-            return self._check_free_k()
+            self._check_free_k()
+            return None
         if isinstance(n_clusters, str) and n_clusters in self._k_words:
             return n_clusters
         return check_n_clusters(n_clusters, n_samples, n_columns)

@@ -67,7 +67,8 @@ class Communities(MetaClustering):
     moves of nodes; before nodes are joined, communities are refined as in the Leiden
     algorithm, so that each is connected. Deviations from the latter: a node joins the
     best part of its community, not a random one, and parts need not be well connected;
-    the best of ``n_init`` starts is kept, and none is continued from its own result.
+    every start is continued from its own result until that is the best it can do, and
+    the best of ``n_init`` starts is kept.
     An object goes to the community with the largest mean membership over its base
     clusters, as in :class:`ECPCSMC`; ties are drawn by a hash of the seed and the label
     row.

@@ -12,8 +12,6 @@ from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 
-_LEAST = 1e-300  # weight of a base cluster: every object has a vote
-
 
 class LWMC(MetaClustering):
     """Locally weighted meta-clustering: base clusters that others split count less.
@@ -85,7 +83,7 @@ class LWMC(MetaClustering):
 
     def _find_cluster_weights(self, counts: Counts, weights) -> np.ndarray:
         own = {"theta": self.theta, "weights": weights, "n_jobs": self.n_jobs}
-        return np.maximum(similarity.eci(counts, **own), _LEAST)
+        return similarity.eci(counts, **own)
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         return similarity.jaccard(counts, n_jobs=self.n_jobs)

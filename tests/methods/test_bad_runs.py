@@ -25,7 +25,7 @@ FITTED = ECPCSMC(2, base="precomputed", random_state=0).fit(RUNS)
 @table(
     (lambda: consensus(None, 2), "labels is None"),
     (lambda: consensus(X, 2), r"labels\[0, 0\] = 0\.63"),
-    (lambda: consensus(LABELS, None), "n_clusters=None is a NoneType"),
+    (lambda: consensus(LABELS, None), "n_clusters=None leaves the number"),
     (lambda: consensus(LABELS, {2, 3}), "n_clusters={2, 3} is a set"),
     (lambda: consensus(LABELS, np.array([[2]])), "n_clusters=array.* is a ndarray"),
     (lambda: consensus(LABELS, []), r"n_clusters=\[\] is empty"),

@@ -113,16 +113,17 @@ class MetaClusters:
         Threads; None is one per core.
     """
 
-    partitions: Callable[[int], list[np.ndarray]]
+    partitions: Callable[[Any], list[np.ndarray]]
     seed: int
     weights: np.ndarray | None
     fitted: dict[str, Any]
     n_jobs: int | None = None
     cluster_weights: np.ndarray | None = None
 
-    def cut(self, n_clusters: int, counts: Counts) -> Cut:
+    def cut(self, n_clusters: int | None, counts: Counts) -> Cut:
         """Part the base clusters, and let objects vote."""
-        parts = self.partitions(min(n_clusters, counts.n_base_clusters))
+        most = counts.n_base_clusters
+        parts = self.partitions(None if n_clusters is None else min(n_clusters, most))
         own = (self.seed, self.weights, self.cluster_weights)
         votes = [Vote(meta, *own) for meta in parts]
         vote, ballot = settle(counts, votes, n_jobs=self.n_jobs)

@@ -143,8 +143,11 @@ class Cut(NamedTuple):
 class Solution(Protocol):
     """What a method makes of Counts; transient, nobody stores it."""
 
-    def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Return ``n_clusters`` clusters of the objects that were counted, or fewer."""
+    def cut(self, n_clusters: Any, counts: Counts) -> Cut:
+        """Return ``n_clusters`` clusters of the objects that were counted, or fewer.
+
+        None, which only methods with ``info.free_k`` get, is as many as come out.
+        """
 
 
 class TooManyRowsError(MemoryError):

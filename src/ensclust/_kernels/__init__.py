@@ -11,6 +11,7 @@ _MODULES = (
     "assignment",
     "bipartite",
     "chain",
+    "communities",
     "counting",
     "kmeans",
     "labelspace",

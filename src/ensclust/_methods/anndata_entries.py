@@ -67,7 +67,7 @@ def write_copy(
     source: str | os.PathLike,
     solved: Solved,
     *,
-    keys: dict[str, int | str],
+    keys: dict[str, int | str | None],
     settings: dict[str, Any],
     names: list[str] | None,
 ) -> None:

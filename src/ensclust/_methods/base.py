@@ -175,7 +175,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _generator(self, n_samples: int, ks: list, seed: int) -> EnsembleGenerator:
         checked = [self._check_k(k, n_samples) for k in ks]
-        lowest = min(2 if isinstance(k, str) else k for k in checked)
+        lowest = min(k if isinstance(k, int) else 2 for k in checked)
         return EnsembleGenerator(
             self.n_clusterings,
             base_k=(
@@ -343,10 +343,30 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _check_k(
         self, n_clusters: Any, n_samples: int, n_columns: int = 0
-    ) -> int | str:
+    ) -> int | str | None:
+        if n_clusters is None:
+            self._check_free_k()
+            return None
         if isinstance(n_clusters, str) and n_clusters in self._k_words:
             return n_clusters
         return check_n_clusters(n_clusters, n_samples, n_columns)
+
+    def _check_free_k(self) -> None:
+        """Raise if the number of clusters cannot be left to the method."""
+        from ensclust._methods import methods  # noqa: PLC0415  the table imports this
+
+        if not self.info.free_k:
+            msg = (
+                "n_clusters=None leaves the number of clusters to the method, which "
+                f"{type(self).__name__} cannot choose. Use an integer of at least 1, "
+                f"or a method that can: {', '.join(methods(free_k=True))}."
+            )
+            raise TypeError(msg)
+
+    def _validate_params(self) -> None:
+        if self.n_clusters is None:
+            self._check_free_k()
+        super()._validate_params()
 
     def _number_of(
         self, word: str, counts: Any, solution: Any, seed: int

@@ -131,9 +131,9 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
         n_clusters, fitted = (
             model._number_of(k, counts, solution, seed) if is_word else (k, {})
         )
-        wanted = min(n_clusters, counts.n_objects)
+        wanted = None if n_clusters is None else min(n_clusters, counts.n_objects)
         found = numbered(solution.cut(wanted, counts), counts, model.n_jobs)
-        if found.n_clusters < wanted:
+        if wanted is not None and found.n_clusters < wanted:
             warn(
                 f"{type(model).__name__} formed {found.n_clusters} of "
                 f"n_clusters={wanted} clusters: no more came out of these base "

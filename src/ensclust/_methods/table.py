@@ -10,7 +10,8 @@ from typing import Any
 from sklearn.base import clone
 
 from ensclust._methods.base import BaseConsensus
-from ensclust._support.validation import check_choice
+from ensclust._support.documentation import FAMILIES
+from ensclust._support.validation import check_choice, unexpected
 
 GROUP = "ensclust.methods"  # entry points by which other packages add methods
 
@@ -65,6 +66,8 @@ METHODS = MethodTable(
         "pta": "ensclust._methods.pta:PTA",
         "cspa": "ensclust._methods.cspa:CSPA",
         "hbgf": "ensclust._methods.hbgf:HBGF",
+        "lwmc": "ensclust._methods.lwmc:LWMC",
+        "communities": "ensclust._methods.communities:Communities",
     }
 )
 PAPER = (
@@ -82,15 +85,54 @@ PAPER = (
 _BEST = {"best": "ensclust._methods.best:BestConsensus"}
 
 
-def methods() -> list[str]:
-    """Return the names of the consensus methods.
+def methods(
+    *,
+    level: str | None = None,
+    family: str | None = None,
+    soft: bool | None = None,
+    weights: bool | None = None,
+    free_k: bool | None = None,
+) -> list[str]:
+    """Return the names of the consensus methods: all, or those that are asked for.
+
+    Parameters
+    ----------
+    level : "object", "cluster" or None
+        What is grouped.
+    family : str or None
+        "tree", "cluster graph", "bipartite graph", "object graph" or "label rows".
+    soft : bool or None
+        Whether memberships are shares of the method's own, not mean similarities.
+    weights : bool or None
+        Whether base clusterings can have weights.
+    free_k : bool or None
+        Whether ``n_clusters=None`` leaves the number of clusters to the method.
+
+    Returns
+    -------
+    list of str
+        Names for ``method`` in :func:`ensclust.consensus`.
 
     Examples
     --------
-    >>> "ecpcs-mc" in methods()
+    >>> "ecpcs-mc" in methods(level="cluster", soft=True)
     True
+    >>> methods(free_k=True)
+    ['communities']
     """
-    return list(METHODS)
+    texts = {"level": level, "family": family}
+    flags = {"soft": soft, "weights": weights, "free_k": free_k}
+    known = {"level": ("object", "cluster"), "family": tuple(FAMILIES)}
+    for name, value in texts.items():
+        if value is not None:
+            check_choice(value, name, known[name], or_none=True)
+    for name, flag in flags.items():
+        if flag not in (None, True, False):
+            raise unexpected(flag, name, "True, False or None")
+    asked = {n: own for n, own in (texts | flags).items() if own is not None}
+    if not asked:
+        return list(METHODS)  # without loading any
+    return [name for name in METHODS if asked.items() <= _facts(name).items()]
 
 
 def load(home: str) -> type[BaseConsensus]:
@@ -163,6 +205,18 @@ def has_parameter(method: Any, name: str) -> bool:
 def name_of(method: Any) -> str:
     """Return what a method is called: its name, or that of its class."""
     return method if isinstance(method, str) else find(method).__name__
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """Return what :func:`methods` can be asked for."""
+    info = METHODS[name].info
+    return {
+        "level": info.level,
+        "family": info.family,
+        "soft": info.is_soft,
+        "weights": has_parameter(name, "weights"),
+        "free_k": info.free_k,
+    }
 
 
 def _who_has(parameter: str) -> str:

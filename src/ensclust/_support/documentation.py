@@ -126,6 +126,8 @@ class MethodInfo:
         Whether memberships are shares of the method's own, not mean similarities.
     lacks : dict of str to str
         Why it does without "missing", "weights", "memberships", "predict" or "streams".
+    free_k : bool
+        Whether ``n_clusters=None`` leaves the number of clusters to the method.
     """
 
     title: str
@@ -137,6 +139,7 @@ class MethodInfo:
     family: str = ""
     is_soft: bool = False
     lacks: dict[str, str] = field(default_factory=dict)
+    free_k: bool = False
 
 
 # Families of methods, by what is grouped, in the order in which tables show them.

@@ -54,10 +54,10 @@ _k_option = click.option(
     "-k",
     "--n-clusters",
     type=several_k,
-    required=True,
     metavar="K[,K...]",
     help="Number of consensus clusters, or a word for how to find it, such as auto. "
-    "Several numbers give a column each.",
+    "Several numbers give a column each. Methods such as communities find it "
+    "themselves; all others need it.",
 )
 
 
@@ -98,7 +98,7 @@ def cluster(data, n_clusters, **options) -> None:
     file, X is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts
     the labels into a copy.
     """
-    Run("features", data, n_clusters, **options).run()
+    Run("features", data, n_clusters or [None], **options).run()
 
 
 @click.command(short_help="Combine clusterings that you have.")
@@ -121,7 +121,7 @@ def consensus(labels, n_clusters, **options) -> None:
     file, --columns names the clusterings in obs; -o copy.h5ad puts the labels into a
     copy. Of a MATLAB file, --columns names the matrix if there are several.
     """
-    Run("labels", labels, n_clusters, **options).run()
+    Run("labels", labels, n_clusters or [None], **options).run()
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Run:
 
     content: str
     source: str
-    ks: list[int | str]
+    ks: list[int | str | None]
     method: str
     param: tuple[tuple[str, Any], ...]
     seed: int
@@ -224,6 +224,8 @@ class Run:
         for k in self.ks:
             if isinstance(k, str) and k not in kind._k_words:
                 raise self._unknown(k, kind._k_words)
+            if k is None and not kind.info.free_k:
+                raise self._no_k()
         given = self.param
         if self.checkpoint and "checkpoint" in own:
             given = once((*given, ("checkpoint", self.checkpoint)))
@@ -299,6 +301,14 @@ class Run:
             from ensclust._view.report.page import check_report
 
             check_report(self.report)
+
+    def _no_k(self) -> click.UsageError:
+        """Return the error where the method needs a number of clusters."""
+        free = in_words(ensclust.methods(free_k=True))
+        return click.UsageError(
+            f"Missing option '-k' / '--n-clusters', which {self.method} needs. Without "
+            f"a number use -k auto, or -m {free}."
+        )
 
     def _unknown(self, word: str, own: tuple[str, ...]) -> click.UsageError:
         """Return the error for a word that the method does not take for a number."""
@@ -404,7 +414,7 @@ class Run:
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
-                    f"  k={k}: {in_sizes(own, n - sum(own))}"
+                    f"  {'' if k is None else f'k={k}: '}{in_sizes(own, n - sum(own))}"
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *(

@@ -12,6 +12,7 @@ _MODULES = (
     "bipartite",
     "chain",
     "counting",
+    "embedding",
     "kmeans",
     "labelspace",
     "lifting",
@@ -21,6 +22,7 @@ _MODULES = (
     "pairing",
     "regions",
     "square",
+    "triples",
     "voting",
     "walks",
 )

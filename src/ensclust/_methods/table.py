@@ -60,6 +60,11 @@ METHODS = MethodTable(
         "ptgp": "ensclust._methods.ptgp:PTGP",
         "ecc": "ensclust._methods.ecc:ECC",
         "sec": "ensclust._methods.sec:SEC",
+        "usenc": "ensclust._methods.usenc:USENC",
+        "lwgp": "ensclust._methods.lwgp:LWGP",
+        "lce-bg": "ensclust._methods.lce_bg:LCEBG",
+        "ecpcs-bg": "ensclust._methods.ecpcs_bg:ECPCSBG",
+        "gp-mgla": "ensclust._methods.gp_mgla:GPMGLA",
     }
 )
 PAPER = (

@@ -164,7 +164,7 @@ def centres_of(n, d=inputs.N_FEATURES, **options):
 
 def assign(X, centres):
     """Pass over all objects once: nearest centre of every run."""
-    from ensclust._generate import kmeans
+    from ensclust._cuts import kmeans
 
     halves = [kmeans.half_norms(own) for own in centres]
     labels = np.empty((len(centres), len(X)), np.uint8)
@@ -193,7 +193,7 @@ def mapped_of(n, d=inputs.N_FEATURES, **options):
 def block_pass(path, centres):
     """Pass over blocks of a memory map once, adding each object to its centres."""
     from ensclust import Blocks
-    from ensclust._generate import kmeans
+    from ensclust._cuts import kmeans
     from ensclust._generate.objects import InBlocks, Survey
 
     X = np.load(path, mmap_mode="r")

@@ -15,8 +15,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 from ensclust import EnsembleGenerator, generate
-from ensclust._generate import base_kmeans, kmeans
-from ensclust._generate.kmeans import Rows, converge
+from ensclust._cuts import kmeans
+from ensclust._cuts.kmeans import Rows, converge
+from ensclust._generate import base_kmeans
 from ensclust._support.features import Frame, extent
 
 

@@ -78,7 +78,8 @@ def test_as_many_clusters_as_objects_are_formed_where_rows_differ(method):
         warnings.simplefilter("ignore", UserWarning)
         labels = consensus(table, 12, method=method, random_state=0)
     assert len(labels) == 12
-    if METHODS[method].info.level == "object":
+    # To ecpcs-bg two objects are equal whose walks go to the same clusters.
+    if METHODS[method].info.level == "object" and method != "ecpcs-bg":
         assert labels.tolist() == list(range(12))
 
 

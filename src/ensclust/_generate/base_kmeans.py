@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensclust._generate import kmeans
+from ensclust._cuts import kmeans
+from ensclust._cuts.kmeans import Rows
 from ensclust._generate.clusterers import View
-from ensclust._generate.kmeans import Rows
 from ensclust._generate.objects import InBlocks, InMemory
 from ensclust._support.features import Frame
 from ensclust._support.validation import check_choice, check_integer, unexpected

@@ -13,6 +13,7 @@ _MODULES = (
     "chain",
     "communities",
     "counting",
+    "embedding",
     "kmeans",
     "labelspace",
     "lifting",
@@ -22,6 +23,7 @@ _MODULES = (
     "pairing",
     "regions",
     "square",
+    "triples",
     "voting",
     "walks",
 )

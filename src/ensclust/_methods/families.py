@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
+from ensclust._cuts.bipartite import BipartiteGraph
 from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
@@ -153,6 +155,53 @@ class MetaClustering(Weighted, BaseConsensus):
         )
 
 
+class BipartiteCut(Weighted, BaseConsensus):
+    """Cut the graph of objects and base clusters.
+
+    A method supplies ``_edges(counts, weights)``, a matrix R of base clusters: an
+    object has edges to the base clusters with the weights of its row of H R, the sum of
+    the rows of R of its own clusters. An (Nc,) vector stands for a diagonal matrix.
+    With a second matrix, (m, Nc), beside R the graph has m further nodes with these
+    edges. Weights of clusterings multiply the rows of R of their clusters.
+    """
+
+    _starts: ClassVar[str] = "k-means++"  # or "farthest", see BipartiteGraph
+    _pair_bytes = 5 * 8
+
+    def _solve(self, counts, *, weights, seed) -> BipartiteGraph:
+        edges = self._edges(counts, weights)
+        R, further = edges if isinstance(edges, tuple) else (edges, None)
+        mass = cluster_mass(counts, weights)
+        R = check_edges(R, counts)
+        if mass is not None:
+            R = sparse.csr_array(sparse.diags_array(mass) @ R)
+        return BipartiteGraph.of(
+            counts,
+            R,
+            further,
+            seed=seed,
+            starts=self._starts,
+            n_jobs=self.n_jobs,
+        )
+
+    def _edges(
+        self, counts: Counts, weights: np.ndarray | None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        hook = "_edges(counts, weights)"
+        raise missing_hook(self, hook, "an (Nc,) vector or (Nc, Nc) matrix R")
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how near each object is to each cluster, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
+        ``labels_``. Shares go with 1 / squared distance to the clusters' centres in the
+        space of the eigenvectors, as in fuzzy c-means, so the label has the largest.
+        ``X=None`` means the training objects. Computed when asked for: time M k + k^2
+        per object beyond that of the base clusterers.
+        """
+        return super().memberships(X)
+
+
 class OneHotMethod(BaseConsensus):
     """K-means on one-hot rows; a method supplies ``_divergence(weights)``."""
 
@@ -232,3 +281,21 @@ def check_similarity(similarity: Any, counts: Counts) -> np.ndarray:
         )
         raise ValueError(msg)
     return similarity
+
+
+def check_edges(R: Any, counts: Counts) -> sparse.csr_array:
+    """Return a matrix of edges with a row and a column per base cluster, or raise."""
+    n = counts.n_base_clusters
+    if not sparse.issparse(R):
+        R = np.asarray(R, np.float64)
+    if R.shape not in {(n,), (n, n)}:
+        msg = (
+            f"edges have shape {R.shape}; these label rows have {n} base clusters. "
+            f"Give a vector of shape ({n},) or a matrix of shape ({n}, {n})."
+        )
+        raise ValueError(msg)
+    edges = sparse.csr_array(sparse.diags_array(R) if R.ndim == 1 else R)
+    if not (np.isfinite(edges.data).all() and edges.data.min(initial=0) >= 0):
+        msg = "edges contain a negative or infinite number. Give weights of at least 0."
+        raise ValueError(msg)
+    return edges

@@ -68,6 +68,11 @@ METHODS = MethodTable(
         "hbgf": "ensclust._methods.hbgf:HBGF",
         "lwmc": "ensclust._methods.lwmc:LWMC",
         "communities": "ensclust._methods.communities:Communities",
+        "usenc": "ensclust._methods.usenc:USENC",
+        "lwgp": "ensclust._methods.lwgp:LWGP",
+        "lce-bg": "ensclust._methods.lce_bg:LCEBG",
+        "ecpcs-bg": "ensclust._methods.ecpcs_bg:ECPCSBG",
+        "gp-mgla": "ensclust._methods.gp_mgla:GPMGLA",
     }
 )
 PAPER = (

@@ -118,7 +118,7 @@ def converge(
     ks: list[int],
     seeds: list[int],
     *,
-    init: str = "k-means++",
+    init: str | list[np.ndarray] = "k-means++",
     max_iter: int = 100,
     tol: float = 1e-4,
     n_jobs: int | None = None,
@@ -132,9 +132,10 @@ def converge(
         The objects.
     ks, seeds : list of int
         Number of clusters and seed of each run.
-    init : str
+    init : str or list of ndarray
         One of INITS: best of 2 + log(k) candidates for each centre, as scikit-learn
-        does; one candidate, as the original algorithm does; or random rows.
+        does; one candidate, as the original algorithm does; or random rows. A list
+        gives the rows of each run.
     max_iter : int
         Most iterations of each run.
     tol : float
@@ -237,10 +238,12 @@ def _starts(
     norms: np.ndarray,
     ks: list[int],
     seeds: list[int],
-    init: str,
+    init: str | list[np.ndarray],
     n_jobs: int | None,
 ) -> list[np.ndarray]:
     """Return the rows that the centres of each run start from."""
+    if not isinstance(init, str):
+        return init
     rngs = [np.random.default_rng(seed) for seed in seeds]
     if init == "random":
         own = zip(rngs, ks, strict=True)

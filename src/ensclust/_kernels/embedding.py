@@ -1,0 +1,73 @@
+"""Objects as points: unit rows that are sums of a table of base clusters."""
+
+import numpy as np
+
+from ensclust._kernels._jit import jit
+
+
+@jit
+def sum_up(
+    codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
+    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
+    total,  # IN (Nc,) float64
+    degree,  # OUT (N,) float64
+    i0,
+    i1,
+):
+    """Write the sum of ``total`` over the clusters of objects i0..i1-1."""
+    degree[i0:i1] = 0.0
+    for m in range(codes.shape[0]):
+        for i in range(i0, i1):
+            c = start[m] + np.int64(codes[m, i])
+            if c < start[m + 1]:
+                degree[i] += total[c]
+
+
+@jit
+def embed(
+    codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
+    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
+    table,  # IN (Nc, d) float64, what a base cluster adds to the point
+    total,  # IN (Nc,) float64, what it adds to the degree
+    points,  # OUT (i1 - i0, d) float64
+    i0,
+    i1,
+):
+    """Write the points of objects i0..i1-1: mean of the table, scaled to unit length.
+
+    Sums run from clustering to clustering, so that a point depends on nothing but the
+    label row. An object in no clustering is at 0.
+    """
+    for i in range(i0, i1):
+        point = points[i - i0]
+        point[:] = 0.0
+        degree = 0.0
+        for m in range(codes.shape[0]):
+            c = start[m] + np.int64(codes[m, i])
+            if c < start[m + 1]:
+                own = table[c]
+                degree += total[c]
+                for f in range(point.shape[0]):
+                    point[f] += own[f]
+        if degree > 0.0:
+            square = 0.0
+            for f in range(point.shape[0]):
+                square += point[f] * point[f]
+            point /= np.sqrt(square) + 1e-10 * degree
+
+
+@jit
+def add_points(
+    points,  # IN (n, d) float64
+    centre,  # IN (n,) unsigned, that of each point
+    times,  # IN (n,) int64, as how many it counts
+    scale,  # IN float64, what numbers are multiplied by before they are rounded
+    sums,  # INOUT (k, d) int64
+    counts,  # INOUT (k,) int64
+):
+    """Add points to their centres in fixed point, where any order gives the same."""
+    for i in range(points.shape[0]):
+        own, t = sums[centre[i]], times[i]
+        counts[centre[i]] += t
+        for f in range(points.shape[1]):
+            own[f] += t * np.int64(np.rint(points[i, f] * scale))

@@ -1,0 +1,77 @@
+"""ECPCS-BG: propagated similarities, and a cut of objects and base clusters."""
+
+import numpy as np
+
+from ensclust import similarity
+from ensclust._ensemble.agreement import spans
+from ensclust._ensemble.flow import Counts
+from ensclust._methods.base import positive
+from ensclust._methods.families import BipartiteCut
+from ensclust._methods.parameters import parameter
+from ensclust._support.documentation import MethodInfo
+from ensclust.similarity._measures import cluster_mass, weigh
+
+
+class ECPCSBG(BipartiteCut):
+    """Propagate similarities of base clusters, then cut objects and base clusters.
+
+    For when :class:`ECPCSHC` would be the choice and there are too many objects for a
+    tree: the same similarity of base clusters with a cut that is linear in the number
+    of objects. Unpublished: a combination of ours of two published parts.
+
+    Parameters
+    ----------
+    $parameters
+    steps : int, default=20
+        Length of the random walks that carry similarity between base clusters.
+
+    Attributes
+    ----------
+    $attributes
+
+    Notes
+    -----
+    An object is joined to its base clusters by edges of weight 1, and to the others of
+    the same clusterings by edges of their propagated similarity to its own. ``weights``
+    also draw the walks to clusters of weightier clusterings.
+
+    $cut
+
+    References
+    ----------
+    No paper describes this method. The similarity: D. Huang, C.-D. Wang, H. Peng,
+    J. Lai, C.-K. Kwoh. Enhanced Ensemble Clustering via Fast Propagation of
+    Cluster-Wise Similarities. IEEE Transactions on Systems, Man, and Cybernetics:
+    Systems, 2021. doi:10.1109/TSMC.2018.2876202
+
+    The cut: Z. Li, X.-M. Wu, S.-F. Chang. Segmentation Using Superpixels: A Bipartite
+    Graph Partitioning Approach. CVPR 2012. doi:10.1109/CVPR.2012.6247750
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensclust import ECPCSBG
+    >>> model = ECPCSBG(3, random_state=0).fit(load_iris().data)
+    >>> model.labels_.shape, model.n_clusters_
+    ((150,), 3)
+    """
+
+    info = MethodInfo(
+        "Propagated cluster similarities, spectral cut",
+        doi="10.1109/TSMC.2018.2876202",
+        level="object",
+        time="N M^2 + Nc^3 + N k^2",
+        memory="N M + Nc^2",
+        family="bipartite graph",
+        is_soft=True,
+    )
+
+    steps: int = parameter(positive(), default=20)
+
+    def _edges(self, counts: Counts, weights) -> np.ndarray:
+        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
+        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
+        R = np.zeros_like(Z)
+        for first, last in spans(counts):
+            R[first:last, first:last] = Z[first:last, first:last]
+        return R

@@ -1,4 +1,4 @@
-"""PTGP: elite neighbours, trajectories without dense powers, transfer cut."""
+"""PTGP and PTA: elite neighbours, trajectories, transfer cut and tree."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from ensclust import PTGP, Ensemble, consensus
+from ensclust import PTA, PTGP, Blocks, Ensemble, consensus
 from ensclust._cuts import microclusters
 from ensclust._cuts.partition import TransferCut
 from ensclust.metrics import ari
@@ -286,3 +286,71 @@ def test_a_lump_that_an_input_has_too_is_fine():
     uneven = np.repeat([0, 1], [97, 3])
     labels = np.column_stack([uneven, uneven, np.arange(100) % 2])
     assert consensus(labels, 2, "ptgp", random_state=0).sum() == 3
+
+
+def tree_of(ensemble, linkage="average"):
+    """Return the tree of PTA, without the warning about a lump."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return PTA(1, base="precomputed", linkage=linkage).fit(ensemble).dendrogram_
+
+
+@given(ensembles(max_objects=14), st.sampled_from(["average", "single", "complete"]))
+def test_every_merge_of_pta_joins_nearest_microclusters_that_count_once(ens, linkage):
+    fragments = ens.fragments()
+    size = microclusters.published_size(len(fragments.counts))
+    neighbors = literal_neighbors(ens, size)
+    similarity = literal_similarity(neighbors, fragments.counts, size)
+    pairs = np.ix_(fragments.inverse, fragments.inverse)
+    # As many objects as there are, so that a microcluster counts once.
+    share = 1 / np.multiply.outer(fragments.counts, fragments.counts)[pairs]
+    reference.replay(tree_of(ens, linkage), similarity[pairs] * share, share, linkage)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_pta_has_the_authors_similarities_and_labels(golden, name):
+    stored = golden(f"ptgp_{name}")
+    ensemble = Ensemble(stored["labels"])
+    similarity, used = microclusters.trajectory_similarity(ensemble, None, None, None)
+    assert used == {"n_neighbors_": stored["K"], "steps_": stored["T"]}
+    unit = 1 / (2**31 - 1)
+    found = similarity.fixed_point(unit)
+    assert np.array_equal(found, found.T)
+    first = np.unique(stored["microcluster_of_object"], return_index=True)[1]
+    order = ensemble.fragments().inverse[first]
+    difference = found[np.ix_(order, order)] * unit - stored["PTS"]
+    assert np.abs(difference).max() < (unit if stored["PTS"].dtype == "f8" else 1e-7)
+    for row, linkage in enumerate(("average", "complete", "single")):
+        tree = tree_of(ensemble, linkage)
+        field = f"pta_{linkage[0]}l"
+        for a in np.flatnonzero(stored["pta_exact_k"][row]):
+            labels = tree.cut(int(stored["ks"][a]))
+            assert ari(labels, stored[field][:, a]) == 1
+
+
+def test_pta_cuts_every_k_from_one_tree():
+    ensemble = random_ensemble(120, 8, 4, 3)
+    n_rows = len(ensemble.fragments().counts)
+    labels = consensus(ensemble, [1, 4, n_rows], "pta")
+    assert labels.max(axis=0).tolist() == [0, 3, n_rows - 1]
+    with pytest.warns(UserWarning, match=f"formed {n_rows} of n_clusters"):
+        consensus(Ensemble(np.repeat(ensemble.labels, 2, axis=0)), 2 * n_rows, "pta")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_pta_of_a_stream_and_of_threads_has_the_same_labels(missing):
+    labels = random_ensemble(300, 9, 4, 1, missing=missing).labels
+    expected = consensus(labels, 4, "pta", n_jobs=1)
+    assert np.array_equal(consensus(labels, 4, "pta", n_jobs=3), expected)
+    stream = Blocks(lambda: np.array_split(labels, 5))
+    assert np.array_equal(consensus(stream, 4, "pta"), expected)
+
+
+def test_pta_refuses_a_matrix_beyond_the_budget():
+    ensemble = random_ensemble(300, 9, 4, 1)
+    n_rows = len(ensemble.fragments().counts)
+    budget = 4 * n_rows**2
+    match = f"PTA of {n_rows} distinct label rows needs .* Raise max_memory"
+    with pytest.raises(MemoryError, match=match):
+        consensus(ensemble, 4, "pta", max_memory=budget - 1)
+    assert consensus(ensemble, 4, "pta", max_memory=budget).max() == 3

@@ -42,7 +42,8 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     without neighbours is similar to itself only (the published code makes it
     dissimilar to itself too). Cuts give exactly k clusters, by merge order. ``weights``
     draw the walks to clusters of weightier clusterings and weigh the mean of Z;
-    ``cluster_weights`` draw the walks too, and scale Z.
+    ``cluster_weights`` draw the walks too, and scale Z: objects whose clusters all
+    weigh little are then far from all others.
 
     References
     ----------

@@ -39,7 +39,8 @@ class WCT(Weighted, ClusterWeighted, Agglomeration):
     codes that take the largest over all pairs of clusters give smaller similarities.
     Without any triple the similarity is the identity, and WCT is EAC. With ``weights``
     a shared neighbour counts as much as its clustering, and so does the mean;
-    ``cluster_weights`` count for shared neighbours and scale the similarities.
+    ``cluster_weights`` count for shared neighbours and scale the similarities, so that
+    objects whose clusters all weigh little are far from all others.
 
     References
     ----------

@@ -12,6 +12,8 @@ from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 
+_LEAST = 1e-9  # weight of a clustering that agrees with no other
+
 
 class WEAC(Agglomeration):
     """Evidence accumulation in which clusterings count as far as the others agree.
@@ -40,10 +42,9 @@ class WEAC(Agglomeration):
     4 F^2 bytes, or F M where that exceeds ``max_memory``, and about four Nc x Nc
     matrices. The similarity of two objects is the weighted share of clusterings that
     put them together, in fixed point; the published code does the same in floating
-    point. Two clusterings are compared on the objects that both contain. A clustering
-    that agrees with no other, such as one with a single cluster, has weight 0 and is
-    left out; where nothing agrees, all count alike. Cuts give exactly k clusters, by
-    merge order.
+    point. Two clusterings are compared on the objects that both contain. A weight is at
+    least 1e-9, so that no object is lost whose only clustering agrees with no other;
+    where nothing agrees, all count alike. Cuts give exactly k clusters, by merge order.
 
     References
     ----------
@@ -74,7 +75,8 @@ class WEAC(Agglomeration):
     beta: float = parameter(Interval(Real, 0, None, closed="left"), default=2.0)
 
     def _find_weights(self, counts) -> np.ndarray:
-        return crowd_agreement(counts, n_jobs=self.n_jobs) ** self.beta
+        agreement = crowd_agreement(counts, n_jobs=self.n_jobs)
+        return np.maximum(agreement**self.beta, _LEAST)
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         return CoAssociation(counts, weights=weights)

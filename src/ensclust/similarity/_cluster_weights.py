@@ -8,6 +8,8 @@ from ensclust._ensemble.ensemble import as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support import validation
 
+_LEAST = 1e-100  # above 0 also where theta is tiny
+
 
 def eci(
     ensemble: Counts,
@@ -61,4 +63,4 @@ def eci(
         entropy += w * entr(shares).sum(axis=1) / np.log(2)
         heard += w * (present > 0)
     mean = np.divide(entropy, heard, out=np.zeros_like(entropy), where=heard > 0)
-    return np.maximum(np.exp(-mean / theta), np.finfo(np.float64).tiny)
+    return np.maximum(np.exp(-mean / theta), _LEAST)

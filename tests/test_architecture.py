@@ -114,7 +114,7 @@ def test_functions_are_short(path):
             assert node.end_lineno - start <= 60, node.name
 
 
-FAMILIES = {"Agglomeration", "MetaClustering", "OneHotMethod"}
+FAMILIES = {"Agglomeration", "MetaClustering", "BipartiteCut", "OneHotMethod"}
 CLASSES = FAMILIES | {cls.__name__ for cls in METHODS.values()} | {"BestConsensus"}
 
 
@@ -139,7 +139,11 @@ FITTED = {
     "labels_", "n_clusters_", "assignment_", "weights_", "dendrogram_", "n_regions_",
     "coassociation_", "cluster_similarity_", "meta_labels_", "selection_", "inertia_",
     "comparison_", "best_method_", "generator_", "n_neighbors_", "steps_",
+<<<<<<< HEAD
     "cluster_weights_", "modularity_", "resolution_",
+=======
+    "eigenvalues_",
+>>>>>>> helper-cuts
 }  # fmt: skip
 
 

@@ -32,7 +32,18 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-METHODS = ["ecpcs-mc", "mcla", "kcc", "ecc", "sec", "ecpcs-hc", "eac", "wct"]
+METHODS = [
+    "ecpcs-mc",
+    "mcla",
+    "kcc",
+    "ecc",
+    "sec",
+    "ecpcs-hc",
+    "eac",
+    "wct",
+    "usenc",
+    "gp-mgla",
+]
 
 
 @pytest.fixture(scope="module")

@@ -237,7 +237,7 @@ class BipartiteGraph:
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
         """Cluster the objects' points by k-means, the best of three starts."""
-        embedding = self.embedding(n_clusters)[1]
+        eigenvalues, embedding = self.embedding(n_clusters)
         rows = kmeans.Rows.of(embedding.points(self.sample))
         centres = best_centres(rows, n_clusters, self.seed, self.starts, self.n_jobs)
         if self.n_objects > len(self.sample):
@@ -250,7 +250,8 @@ class BipartiteGraph:
                 least=[_SETTLED * rows.spread()],
             )
         names = np.arange(len(centres), dtype=np.int32)
-        return Cut(NearestCentres(embedding, centres, names), len(centres), {})
+        fitted = {"eigenvalues_": eigenvalues}
+        return Cut(NearestCentres(embedding, centres, names), len(centres), fitted)
 
     def _add_up(self, counts: Counts, embedding, scale, _, centres: list) -> list:
         work = partial(

@@ -49,9 +49,10 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts
     of label rows, a Solution that can be cut into any number of clusters. ``weights``
     are those of the clusterings, above 0, or None; ``seed`` is the integer that decides
-    random choices. :class:`Agglomeration`, :class:`MetaClustering` and
-    :class:`OneHotMethod` do so from something smaller. Parameters of a method are
-    annotated fields of its class; see the page "Write a method".
+    random choices. :class:`Agglomeration`, :class:`MetaClustering`,
+    :class:`BipartiteCut` and :class:`OneHotMethod` do so from something smaller.
+    Parameters of a method are annotated fields of its class; see the page "Write a
+    method".
     """
 
     info: ClassVar[MethodInfo] = MethodInfo("A method of your own", "", "", "", "")
@@ -213,12 +214,13 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         -----
         :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
         object. :class:`KCC`, :class:`ECC` and :class:`SEC` take the nearest centre:
-        time M k. Elsewhere a label row that occurred in training keeps its label, and
-        any other gets that of the most similar one, by the similarity that was linked
-        or else by co-association; where several are equally similar, the cluster with
-        most objects among them. That takes F M look-ups for each distinct row that is
-        new, F the distinct rows of training, and Nc^2 numbers of memory. Base
-        clusterers that label new objects come on top.
+        time M k; so do the cuts, such as :class:`USENC`: time M k + k^2. Elsewhere a
+        label row that occurred in training keeps its label, and any other gets that of
+        the most similar one, by the similarity that was linked or else by
+        co-association; where several are equally similar, the cluster with most objects
+        among them. That takes F M look-ups for each distinct row that is new, F the
+        distinct rows of training, and Nc^2 numbers of memory. Base clusterers that
+        label new objects come on top.
         """
         if is_dask_array(X):
             return X.rechunk({1: -1}).map_blocks(self.predict, drop_axis=1, dtype="i4")

@@ -3,13 +3,12 @@
 import numpy as np
 
 from ensclust import similarity
-from ensclust._ensemble.agreement import spans
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
 from ensclust._methods.families import BipartiteCut
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust.similarity._measures import cluster_mass, weigh
+from ensclust.similarity._measures import cluster_mass, weigh, within_clusterings
 
 
 class ECPCSBG(BipartiteCut):
@@ -28,6 +27,7 @@ class ECPCSBG(BipartiteCut):
     Attributes
     ----------
     $attributes
+    $eigenvalues_
 
     Notes
     -----
@@ -71,7 +71,4 @@ class ECPCSBG(BipartiteCut):
     def _edges(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
         Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
-        R = np.zeros_like(Z)
-        for first, last in spans(counts):
-            R[first:last, first:last] = Z[first:last, first:last]
-        return R
+        return within_clusterings(Z, counts)

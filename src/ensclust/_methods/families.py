@@ -298,4 +298,7 @@ def check_edges(R: Any, counts: Counts) -> sparse.csr_array:
     if not (np.isfinite(edges.data).all() and edges.data.min(initial=0) >= 0):
         msg = "edges contain a negative or infinite number. Give weights of at least 0."
         raise ValueError(msg)
+    if not edges.sum() > 0:
+        msg = "no edge has a weight above 0. Join each base cluster to itself at least."
+        raise ValueError(msg)
     return edges

@@ -33,6 +33,7 @@ class GPMGLA(BipartiteCut):
     Attributes
     ----------
     $attributes
+    $eigenvalues_
 
     Notes
     -----

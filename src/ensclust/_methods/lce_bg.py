@@ -10,7 +10,11 @@ from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import BipartiteCut
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust.similarity._measures import shared_neighbors
+from ensclust.similarity._measures import (
+    cluster_mass,
+    shared_neighbors,
+    within_clusterings,
+)
 
 
 class LCEBG(BipartiteCut):
@@ -25,13 +29,14 @@ class LCEBG(BipartiteCut):
     $parameters
     decay : float, default=0.8
         Similarity of the most similar two clusters.
-    largest : "within" or "all", default="within"
-        What the similarities are divided by: the largest between two clusters of one
-        clustering, or between any two.
+    normalizer : "within" or "all", default="within"
+        What similarities are divided by before the decay: the largest between two
+        clusters of one clustering, or between any two clusters.
 
     Attributes
     ----------
     $attributes
+    $eigenvalues_
 
     Notes
     -----
@@ -41,7 +46,7 @@ class LCEBG(BipartiteCut):
 
     $cut
 
-    Published variants of LCE differ: decay 0.8 or 0.9, and either ``largest``.
+    Published variants of LCE differ: decay 0.8 or 0.9, and either ``normalizer``.
 
     References
     ----------
@@ -73,26 +78,18 @@ class LCEBG(BipartiteCut):
     )
 
     decay: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
-    largest: str = parameter(StrOptions({"within", "all"}), default="within")
+    normalizer: str = parameter(StrOptions({"within", "all"}), default="within")
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        R = similarity.connected_triples(
-            W, counts.cluster_counts, decay=self.decay, weights=weights
+        if self.normalizer == "within":
+            return similarity.connected_triples(
+                W, counts.cluster_counts, decay=self.decay, weights=weights
+            )
+        np.fill_diagonal(W, 0)
+        mass = cluster_mass(counts, weights)
+        shared = shared_neighbors(
+            W, np.ones(len(W)) if mass is None else mass, n_jobs=self.n_jobs
         )
-        if self.largest == "all":
-            np.fill_diagonal(W, 0)
-            own = np.ones(counts.n_clusterings) if weights is None else weights
-            sums = shared_neighbors(
-                W, np.repeat(own, counts.cluster_counts), n_jobs=self.n_jobs
-            )
-            clustering = np.repeat(
-                np.arange(counts.n_clusterings), counts.cluster_counts
-            )
-            np.fill_diagonal(sums, 0)
-            largest = sums.max()
-            within = sums[clustering[:, None] == clustering].max()
-            if within > 0:
-                R *= within / largest
-            np.fill_diagonal(R, 1)
-        return R
+        np.fill_diagonal(shared, 0)
+        return within_clusterings(shared * (self.decay / (shared.max() or 1)), counts)

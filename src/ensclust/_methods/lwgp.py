@@ -11,6 +11,8 @@ from ensclust._methods.families import BipartiteCut
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 
+_LEAST = 1e-12  # ECI of a base cluster that counts for nothing
+
 
 class LWGP(BipartiteCut):
     """Cut the graph of objects and base clusters, reliable clusters weighing more.
@@ -27,6 +29,7 @@ class LWGP(BipartiteCut):
     Attributes
     ----------
     $attributes
+    $eigenvalues_
 
     Notes
     -----
@@ -63,6 +66,7 @@ class LWGP(BipartiteCut):
     theta: float = parameter(Interval(Real, 0, None, closed="neither"), default=0.4)
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
-        return similarity.eci(
+        index = similarity.eci(
             counts, theta=self.theta, weights=weights, n_jobs=self.n_jobs
         )
+        return np.maximum(index, _LEAST)  # which a small theta may make 0

@@ -22,6 +22,7 @@ class USENC(BipartiteCut):
     Attributes
     ----------
     $attributes
+    $eigenvalues_
 
     Notes
     -----

@@ -96,6 +96,9 @@ SHARED_WORDING = {
         Number of consensus clusters found.""",
     "n_features_in_": """n_features_in_ : int
         Number of columns of X.""",
+    "eigenvalues_": """eigenvalues_ : ndarray of shape (k,)
+        The leading eigenvalues of the normalised graph, at most 1, one for each
+        cluster. Where they are nearly 1 the clusters are hardly joined.""",
     "n_iter_": """n_iter_ : int
         Rounds of the best start.""",
 }

@@ -267,6 +267,14 @@ def shared_neighbors(
     return np.maximum(sums, sums.T)
 
 
+def within_clusterings(S: np.ndarray, counts: Counts) -> np.ndarray:
+    """Return S with 0 between clusters of different clusterings, and unit diagonal."""
+    clustering = np.repeat(np.arange(counts.n_clusterings), counts.cluster_counts)
+    own = np.where(clustering[:, None] == clustering, S, 0.0)
+    np.fill_diagonal(own, 1)
+    return own
+
+
 def simrank(
     ensemble: Counts,
     *,

@@ -139,11 +139,8 @@ FITTED = {
     "labels_", "n_clusters_", "assignment_", "weights_", "dendrogram_", "n_regions_",
     "coassociation_", "cluster_similarity_", "meta_labels_", "selection_", "inertia_",
     "comparison_", "best_method_", "generator_", "n_neighbors_", "steps_",
-<<<<<<< HEAD
     "cluster_weights_", "modularity_", "resolution_",
-=======
     "eigenvalues_",
->>>>>>> helper-cuts
 }  # fmt: skip
 
 

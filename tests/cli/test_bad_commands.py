@@ -102,10 +102,10 @@ LINES = {
     "consensus runs.csv -k x": "a list such as 2,3,5, lifetime or auto. See",
     "cluster X.csv -k lifetime -m best": "lifetime needs -m eac; best takes a number",
     "consensus runs.csv -k 2 --checkpoint c": (
-        "--checkpoint needs --engine blocks or dask, or -m ecpcs-hc, eac, srs or wct."
+        "--checkpoint needs --engine blocks or dask, or -m ecpcs-hc, eac, srs, wct, "
     ),
     "cluster X.npy -k 2 --checkpoint c --engine blocks -o o.npy": (
-        "--checkpoint needs -m ecpcs-hc, eac, srs or wct. See"
+        "--checkpoint needs -m ecpcs-hc, eac, srs, wct, lwea or weac. See"
     ),
     "consensus runs.csv -k 2 -m eac --checkpoint c -p checkpoint=d": (
         "checkpoint is set to d and c. Set it once."

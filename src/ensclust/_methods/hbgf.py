@@ -36,7 +36,7 @@ class HBGF(Weighted, BaseConsensus):
     -----
     Needs pymetis, ``pip install "ensclust[metis]"``. Time and memory of a run of METIS
     are about proportional to the F M edges of F distinct label rows: time F M, memory
-    N M and some 60 F M bytes.
+    N M and some 140 F M bytes.
 
     Nodes are the distinct label rows, as heavy as their numbers of objects, and the
     base clusters, of weight 1 each; an edge is as heavy as the row. So objects with

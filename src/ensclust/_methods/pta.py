@@ -62,7 +62,7 @@ class PTA(BaseConsensus):
     Deviations from the published code: a microcluster that shares no cluster with
     another is similar to itself only; at least one neighbour and step (published: none
     for F < 4); cuts give exactly k clusters, by merge order, also where many merges
-    have similarity 0. Missing labels: the co-association is the mean over the
+    have similarity 0, whose order is arbitrary. Missing labels: the mean over the
     clusterings that contain both. Of few distinct label rows what :class:`PTGP` says
     holds here too.
 

@@ -218,7 +218,7 @@ class Run:
             if name not in own:
                 msg = (
                     f"{self.method} has no parameter {name!r} for -p. It takes "
-                    f"{', '.join(own) or 'none'}."
+                    f"{', '.join(map(repr, own)) or 'none'}."
                 )
                 raise click.UsageError(msg)
         for k in self.ks:

@@ -226,14 +226,15 @@ class BipartiteGraph:
         sample = Ensemble.from_codes(columns, counts.categories)
         W = R.T @ (overlap / (total.max() * scale)) @ R
         if further is not None:
-            scaled = further / np.sqrt(further.sum(axis=1, keepdims=True))
+            own = further.sum(axis=1, keepdims=True)
+            scaled = further / np.sqrt(np.where(own > 0, own, 1))
             W += scaled.T @ scaled
         degree = W.sum(axis=1)
         root = np.divide(1, np.sqrt(degree), out=np.zeros(len(W)), where=degree > 0)
         W *= root[:, None]
         W *= root
-        own = (R, total, start, Spectrum(W), root, sample, n_objects, seed, starts)
-        return cls(*own, n_jobs=n_jobs)
+        known = (R, total, start, Spectrum(W), root, sample, n_objects, seed, starts)
+        return cls(*known, n_jobs=n_jobs)
 
     def embedding(self, d: int) -> tuple[np.ndarray, Embedding]:
         """Return the d leading eigenvalues, and the space of their vectors."""

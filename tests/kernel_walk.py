@@ -88,7 +88,8 @@ def walk():
     few = mock.patch.multiple(
         "ensclust._generate.base_kmeans", SAMPLE=20, _PER_CENTRE=1
     )
-    with warnings.catch_warnings(), np.errstate(over="ignore"), few:
+    fewer = mock.patch("ensclust._cuts.bipartite.SAMPLE", 20)
+    with warnings.catch_warnings(), np.errstate(over="ignore"), few, fewer:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: list(results(table)) for name, table in tables(rng).items()}
         found["generated"] = list(generated(rng))

@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,9 +46,22 @@ every_set = pytest.mark.parametrize("name", SETS)
 few = pytest.fixture(lambda monkeypatch: monkeypatch.setattr(bipartite, "SAMPLE", 60))
 
 
+def filled(H, ensemble):
+    """H with the mean of all others where an object is left out of a clustering."""
+    H = H.copy()
+    for first, last in pairwise(ensemble.offsets):
+        own = H[:, first:last]
+        there = own.sum(axis=1) > 0
+        if there.any():
+            own[~there] = own[there].mean(axis=0)
+    return H
+
+
 def edges(method, ensemble, weights=None):
     """B, as it is defined: a row for each object, then perhaps further ones."""
     H = reference.membership(ensemble)
+    if method in ("lce-bg", "ecpcs-bg"):
+        H = filled(H, ensemble)
     J = reference.jaccard(ensemble)
     counts = ensemble.cluster_counts
     own = np.ones(ensemble.n_clusterings) if weights is None else weights
@@ -173,6 +187,13 @@ def test_objects_that_count_as_many_are_drawn_as_if_they_were_repeated(method, m
     same_as_repeated(CUTS[method](3, base="precomputed", random_state=1), labels, times)
 
 
+@every_cut
+def test_who_is_left_out_does_not_decide_the_cut(method):
+    truth = random_ensemble(300, 1, 4, 5, noise=0).labels[:, 0]
+    ens = random_ensemble(300, 12, 4, 5, noise=0.4, missing=0.3)
+    assert ari(consensus(ens, 4, method, random_state=0), truth) > 0.6
+
+
 def test_passes_over_all_objects_come_closer_than_the_sample(monkeypatch):
     ens = random_ensemble(3000, 8, 6, 1, noise=0.6)
     points = solved("usenc", ens).embedding(6)[1].points(ens)
@@ -256,18 +277,19 @@ def test_the_normaliser_of_triples_may_be_the_largest_of_all(ens, decay):
 def test_kernels_sum_what_they_say(ens, n_jobs):
     rng = np.random.default_rng(ens.n_objects)
     weight = rng.integers(0, 2**50, ens.n_objects)
-    H = reference.membership(ens).astype(np.int64)
-    overlap = np.zeros((ens.n_base_clusters,) * 2, np.int64)
+    start = ens.offsets + np.arange(ens.n_clusterings + 1)
+    label = np.where(ens.labels < 0, ens.cluster_counts, ens.labels) + start[:-1]
+    H = np.zeros((ens.n_objects, start[-1]), np.int64)
+    np.put_along_axis(H, label, 1, axis=1)
+    overlap = np.zeros((start[-1], start[-1]), np.int64)
     left, right = np.triu_indices(ens.n_clusterings)
-    _kernels.counting.add_weights(
-        ens.columns, ens.offsets, left, right, weight, overlap
-    )
+    _kernels.counting.add_weights(ens.columns, start, left, right, weight, overlap)
     assert np.array_equal(overlap, H.T @ (weight[:, None] * H))
-    total = rng.random(ens.n_base_clusters)
+    total = rng.random(start[-1])
     degree = np.empty(ens.n_objects)
-    _kernels.embedding.sum_up(ens.columns, ens.offsets, total, degree, 0, ens.n_objects)
+    _kernels.embedding.sum_up(ens.columns, start, total, degree, 0, ens.n_objects)
     assert np.allclose(degree, H @ total, rtol=1e-14)
-    J = reference.jaccard(ens)
+    J, total = reference.jaccard(ens), rng.random(ens.n_base_clusters)
     sums = similarity._measures.shared_neighbors(J, total, n_jobs=n_jobs)
     expected = [[(total * np.minimum(a, b)).sum() for b in J] for a in J]
     assert np.allclose(sums, expected, rtol=1e-12)

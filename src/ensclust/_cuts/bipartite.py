@@ -4,8 +4,9 @@ The edges are B = H R: H holds the memberships of N objects in Nc base clusters,
 matrix of base clusters. By the transfer cut (Li, Wu and Chang 2012) the eigenvectors of
 the whole graph follow from those of W = B' Dx^-1 B, which is R' (H' Dx^-1 H) R: inside
 is a count of shared objects, each with the weight 1 / dx. The point of an object in the
-space of eigenvectors is the sum of a table of base clusters over its M clusters, scaled
-to unit length. So objects are only passed over.
+space of eigenvectors is the sum of a table over its M labels, scaled to unit length. So
+objects are only passed over. "Not clustered" is one more label of each clustering, with
+edges of its own.
 
 Neither blocks nor threads nor their order change a bit of the labels. Counts are sums
 of integers: weights in fixed point. K-means of the points converges on at most SAMPLE
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,15 +50,15 @@ class Embedding:
 
     Attributes
     ----------
-    offsets : ndarray of shape (M + 1,)
-        First base cluster of each clustering.
-    table : ndarray of shape (Nc, d)
-        What each base cluster adds to the points of its objects.
-    total : ndarray of shape (Nc,)
+    start : ndarray of shape (M + 1,)
+        First label of each clustering; its last is "not clustered".
+    table : ndarray of shape (Nc + M, d)
+        What each label adds to the points of its objects.
+    total : ndarray of shape (Nc + M,)
         What it adds to their degrees.
     """
 
-    offsets: np.ndarray
+    start: np.ndarray
     table: np.ndarray
     total: np.ndarray
 
@@ -67,10 +68,10 @@ class Embedding:
         return self.table.nbytes + self.total.nbytes
 
     def points(self, rows: Ensemble, a: int = 0, b: int | None = None) -> np.ndarray:
-        """Return the points of rows a..b-1, (b - a, d); 0 without a known cluster."""
+        """Return the points of rows a..b-1, (b - a, d)."""
         b = rows.n_objects if b is None else b
         points = np.empty((b - a, self.table.shape[1]))
-        shared = (rows.columns, self.offsets, self.table, self.total, points)
+        shared = (rows.columns, self.start, self.table, self.total, points)
         _kernels.embedding.embed(*shared, a, b)
         return points
 
@@ -154,10 +155,12 @@ class BipartiteGraph:
 
     Attributes
     ----------
-    R : csr_array of shape (Nc, Nc)
-        Edges of objects are H R.
-    total : ndarray of shape (Nc,)
-        Its row sums: what a base cluster adds to the degree of its objects.
+    R : csr_array of shape (Nc + M, Nc)
+        Edges of the objects of each label, see :func:`label_edges`.
+    total : ndarray of shape (Nc + M,)
+        Its row sums: what a label adds to the degree of its objects.
+    start : ndarray of shape (M + 1,)
+        First label of each clustering.
     spectrum : Spectrum
         That of the base clusters' graph, normalised.
     root : ndarray of shape (Nc,)
@@ -176,6 +179,7 @@ class BipartiteGraph:
 
     R: sparse.csr_array
     total: np.ndarray
+    start: np.ndarray
     spectrum: Spectrum
     root: np.ndarray
     sample: Ensemble
@@ -197,22 +201,24 @@ class BipartiteGraph:
     ) -> BipartiteGraph:
         """Count what the cut needs, in two passes over the objects.
 
-        ``further`` are rows of edges, (m, Nc), of nodes that are no objects.
+        ``R`` are the edges of each label, (Nc + M, Nc), ``further`` those of nodes that
+        are no objects, (m, Nc).
 
         Time N M^2 / 2 and the products with R, memory 16 bytes per object and some five
         Nc x Nc matrices.
         """
         total = np.asarray(R.sum(axis=1)).ravel()
-        total = np.maximum(total, _LEAST * total.max())
-        mass, lengths = counts.fold(partial(_survey, total=total, n_jobs=n_jobs), _join)
+        total[total > 0] = np.maximum(total[total > 0], _LEAST * total.max())
+        start = counts.offsets + np.arange(counts.n_clusterings + 1)
+        labels: dict[str, Any] = {"start": start, "total": total, "n_jobs": n_jobs}
+        mass, lengths = counts.fold(partial(_survey, **labels), _join)
         n_objects, scale = sum(lengths.values()), kmeans.fixed_point(mass, 1)
         work = partial(
             _count,
-            total=total,
             scale=scale,
             begins=_begins(lengths),
             ranks=_draw(n_objects, seed),
-            n_jobs=n_jobs,
+            **labels,
         )
         overlap, chosen = counts.fold(work, _join)
         columns = np.concatenate([chosen[first] for first in sorted(chosen)], axis=1)
@@ -220,20 +226,21 @@ class BipartiteGraph:
         sample = Ensemble.from_codes(columns, counts.categories)
         W = R.T @ (overlap / (total.max() * scale)) @ R
         if further is not None:
-            scaled = further / np.sqrt(further.sum(axis=1, keepdims=True))
+            own = further.sum(axis=1, keepdims=True)
+            scaled = further / np.sqrt(np.where(own > 0, own, 1))
             W += scaled.T @ scaled
         degree = W.sum(axis=1)
         root = np.divide(1, np.sqrt(degree), out=np.zeros(len(W)), where=degree > 0)
         W *= root[:, None]
         W *= root
-        own = (R, total, Spectrum(W), root, sample, n_objects, seed, starts)
-        return cls(*own, n_jobs=n_jobs)
+        known = (R, total, start, Spectrum(W), root, sample, n_objects, seed, starts)
+        return cls(*known, n_jobs=n_jobs)
 
     def embedding(self, d: int) -> tuple[np.ndarray, Embedding]:
         """Return the d leading eigenvalues, and the space of their vectors."""
         eigenvalues, vectors = self.spectrum.leading(min(d, len(self.root)))
         table = np.ascontiguousarray(self.R @ (self.root[:, None] * vectors[:, ::-1]))
-        return eigenvalues[::-1], Embedding(self.sample.offsets, table, self.total)
+        return eigenvalues[::-1], Embedding(self.start, table, self.total)
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
         """Cluster the objects' points by k-means, the best of three starts."""
@@ -262,6 +269,20 @@ class BipartiteGraph:
             n_jobs=self.n_jobs,
         )
         return [counts.fold(work, _add)]
+
+
+def label_edges(R: sparse.csr_array, counts: Counts, *, fill: bool) -> sparse.csr_array:
+    """Return the edges of each label, (Nc + M, Nc), with those of "not clustered".
+
+    An object that a clustering leaves out has none to its clusters, or with ``fill``
+    those of the average object that it contains.
+    """
+    rows = []
+    for first, last in pairwise(counts.offsets.tolist()):
+        own, sizes = R[first:last], counts.sizes[first:last]
+        share = sizes / max(sizes.sum(), 1) * fill
+        rows += [own, sparse.csr_array((share @ own)[None])]
+    return sparse.csr_array(sparse.vstack(rows))
 
 
 def best_centres(
@@ -310,19 +331,19 @@ def _times(rows: Ensemble) -> np.ndarray:
     return times if rows.multiplicity is None else times * rows.multiplicity
 
 
-def _weights(rows: Ensemble, total: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """Return the largest degree that a base cluster adds over that of each row."""
+def _weights(rows: Ensemble, start, total, n_jobs: int | None) -> np.ndarray:
+    """Return the largest degree that a label adds over that of each row."""
     degree = np.empty(len(rows))
     spans = parallel.blocks(len(rows), parallel.thread_count(n_jobs))
-    shared = (rows.columns, rows.offsets, total, degree)
+    shared = (rows.columns, start, total, degree)
     parallel.run_spans(_kernels.embedding.sum_up, spans, shared, n_jobs=n_jobs)
     return total.max() / np.where(degree > 0, degree, np.inf)
 
 
-def _survey(rows: Ensemble, first: int, *, total, n_jobs) -> tuple[int, dict]:
+def _survey(rows: Ensemble, first: int, *, start, total, n_jobs) -> tuple[int, dict]:
     """Return a bound of the summed weights, and how many objects there are."""
     times = _times(rows)
-    mass = times @ np.ceil(_weights(rows, total, n_jobs)).astype(np.int64)
+    mass = times @ np.ceil(_weights(rows, start, total, n_jobs)).astype(np.int64)
     return int(mass), {first: int(times.sum())} if len(rows) else {}
 
 
@@ -348,19 +369,20 @@ def _draw(n_objects: int, seed: int) -> np.ndarray:
 
 
 def _count(
-    rows: Ensemble, first: int, *, total, scale, begins, ranks, n_jobs
+    rows: Ensemble, first: int, *, start, total, scale, begins, ranks, n_jobs
 ) -> tuple[np.ndarray, dict]:
     """Return the weighted overlaps in fixed point, and the objects that were drawn."""
     times = _times(rows)
-    weight = np.rint(scale * _weights(rows, total, n_jobs)).astype(np.int64) * times
-    overlap = np.zeros((rows.n_base_clusters,) * 2, np.int64)
+    weight = np.rint(scale * _weights(rows, start, total, n_jobs)).astype(np.int64)
+    weight *= times
+    overlap = np.zeros((start[-1], start[-1]), np.int64)
     pairs = list(combinations_with_replacement(range(rows.n_clusterings), 2))
     spans = parallel.blocks(len(pairs), parallel.thread_count(n_jobs))
     left, right = np.array(pairs).T
     parallel.run(
         _kernels.counting.add_weights,
         [
-            (rows.columns, rows.offsets, left[a:b], right[a:b], weight, overlap)
+            (rows.columns, start, left[a:b], right[a:b], weight, overlap)
             for a, b in spans
         ],
         n_jobs=n_jobs,

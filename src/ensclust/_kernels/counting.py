@@ -65,24 +65,25 @@ def count_any(left, right, k_left, k_right):
 @jit
 def add_weights(
     codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
-    start,  # IN (M + 1,) int64
+    start,  # IN (M + 1,) int64, first index of each clustering's n_m + 1 labels
     first,  # IN (B,) int64, the pairs to count; a column also pairs with itself
     second,  # IN (B,) int64
     weight,  # IN (N,) int64
-    overlap,  # OUT (Nc, Nc) int64, sums are added to both triangles
+    overlap,  # OUT (Nc + M, Nc + M) int64, sums are added to both triangles
 ):
-    """Add the weights of the objects that clusters of the given pairs of columns share.
+    """Add the weights of the objects that labels of the given pairs of columns share.
 
-    Pairs touch disjoint blocks of ``overlap``, so threads may share it.
+    "Not clustered" is the last label of a column. Pairs touch disjoint blocks of
+    ``overlap``, so threads may share it.
     """
     for b in range(first.shape[0]):
         m, q = first[b], second[b]
         k_m, k_q = start[m + 1] - start[m], start[q + 1] - start[q]
-        table = np.zeros((k_m + 1, k_q + 1), np.int64)
+        table = np.zeros((k_m, k_q), np.int64)
         left, right = codes[m], codes[q]
         for i in range(left.shape[0]):
-            a = min(np.int64(left[i]), k_m)
-            table[a, min(np.int64(right[i]), k_q)] += weight[i]
+            a = min(np.int64(left[i]), k_m - 1)
+            table[a, min(np.int64(right[i]), k_q - 1)] += weight[i]
         for a in range(k_m):
             for c in range(k_q):
                 overlap[start[m] + a, start[q] + c] += table[a, c]

@@ -1,4 +1,4 @@
-"""Objects as points: unit rows that are sums of a table of base clusters."""
+"""Objects as points: unit rows that are sums of a table of labels."""
 
 import numpy as np
 
@@ -8,27 +8,26 @@ from ensclust._kernels._jit import jit
 @jit
 def sum_up(
     codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
-    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
-    total,  # IN (Nc,) float64
+    start,  # IN (M + 1,) int64, first index of each clustering's n_m + 1 labels
+    total,  # IN (Nc + M,) float64, of each label; the last is "not clustered"
     degree,  # OUT (N,) float64
     i0,
     i1,
 ):
-    """Write the sum of ``total`` over the clusters of objects i0..i1-1."""
+    """Write the sum of ``total`` over the labels of objects i0..i1-1."""
     degree[i0:i1] = 0.0
     for m in range(codes.shape[0]):
+        last = start[m + 1] - 1
         for i in range(i0, i1):
-            c = start[m] + np.int64(codes[m, i])
-            if c < start[m + 1]:
-                degree[i] += total[c]
+            degree[i] += total[min(start[m] + np.int64(codes[m, i]), last)]
 
 
 @jit
 def embed(
-    codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
-    start,  # IN (M + 1,) int64, first global index of each clustering's clusters
-    table,  # IN (Nc, d) float64, what a base cluster adds to the point
-    total,  # IN (Nc,) float64, what it adds to the degree
+    codes,  # IN (M, N) unsigned
+    start,  # IN (M + 1,) int64
+    table,  # IN (Nc + M, d) float64, what a label adds to the point
+    total,  # IN (Nc + M,) float64, what it adds to the degree
     points,  # OUT (i1 - i0, d) float64
     i0,
     i1,
@@ -36,19 +35,18 @@ def embed(
     """Write the points of objects i0..i1-1: mean of the table, scaled to unit length.
 
     Sums run from clustering to clustering, so that a point depends on nothing but the
-    label row. An object in no clustering is at 0.
+    label row.
     """
     for i in range(i0, i1):
         point = points[i - i0]
         point[:] = 0.0
         degree = 0.0
         for m in range(codes.shape[0]):
-            c = start[m] + np.int64(codes[m, i])
-            if c < start[m + 1]:
-                own = table[c]
-                degree += total[c]
-                for f in range(point.shape[0]):
-                    point[f] += own[f]
+            label = min(start[m] + np.int64(codes[m, i]), start[m + 1] - 1)
+            own = table[label]
+            degree += total[label]
+            for f in range(point.shape[0]):
+                point[f] += own[f]
         if degree > 0.0:
             square = 0.0
             for f in range(point.shape[0]):

@@ -32,8 +32,11 @@ class ECPCSBG(BipartiteCut):
     Notes
     -----
     An object is joined to its base clusters by edges of weight 1, and to the others of
-    the same clusterings by edges of their propagated similarity to its own. ``weights``
-    also draw the walks to clusters of weightier clusterings.
+    the same clusterings by edges of their propagated similarity to its own. Where its
+    label is missing it has the edges of the average object of that clustering: without
+    any, who is left out would decide the cut. Base clusters whose walks are equal, and
+    so the objects that only these tell apart, are one to it. ``weights`` also draw the
+    walks to clusters of weightier clusterings.
 
     $cut
 

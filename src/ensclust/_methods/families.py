@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from ensclust._cuts.bipartite import BipartiteGraph
+from ensclust._cuts.bipartite import BipartiteGraph, label_edges
 from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
@@ -160,9 +160,11 @@ class BipartiteCut(Weighted, BaseConsensus):
 
     A method supplies ``_edges(counts, weights)``, a matrix R of base clusters: an
     object has edges to the base clusters with the weights of its row of H R, the sum of
-    the rows of R of its own clusters. An (Nc,) vector stands for a diagonal matrix.
-    With a second matrix, (m, Nc), beside R the graph has m further nodes with these
-    edges. Weights of clusterings multiply the rows of R of their clusters.
+    the rows of R of its own clusters. An (Nc,) vector stands for a diagonal matrix. An
+    object that a clustering leaves out has no edges by a vector, and by a matrix those
+    of the average object that the clustering contains. With a second matrix, (m, Nc),
+    beside R the graph has m further nodes with these edges. Weights of clusterings
+    multiply the rows of R of their clusters.
     """
 
     _starts: ClassVar[str] = "k-means++"  # or "farthest", see BipartiteGraph
@@ -172,12 +174,13 @@ class BipartiteCut(Weighted, BaseConsensus):
         edges = self._edges(counts, weights)
         R, further = edges if isinstance(edges, tuple) else (edges, None)
         mass = cluster_mass(counts, weights)
+        fill = np.ndim(R) > 1
         R = check_edges(R, counts)
         if mass is not None:
             R = sparse.csr_array(sparse.diags_array(mass) @ R)
         return BipartiteGraph.of(
             counts,
-            R,
+            label_edges(R, counts, fill=fill),
             further,
             seed=seed,
             starts=self._starts,

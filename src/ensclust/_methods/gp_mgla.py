@@ -42,8 +42,8 @@ class GPMGLA(BipartiteCut):
     larger entropy, over the largest such mean) to the power of beta. Each base cluster
     is a node once more, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
-    sum; 1 to itself. Time Nc^3 / 2 at most for T. Given ``weights`` take the place of
-    the crowd agreement.
+    sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label is an edge less.
+    Given ``weights`` take the place of the crowd agreement.
 
     $cut
 

@@ -42,7 +42,10 @@ class LCEBG(BipartiteCut):
     -----
     An object is joined to its base clusters by edges of weight 1, and to the others of
     the same clusterings by edges of their similarity to its own: the connected triples
-    of :func:`ensclust.similarity.connected_triples`.
+    of :func:`ensclust.similarity.connected_triples`. Where its label is missing it has
+    the edges of the average object of that clustering: without any, who is left out
+    would decide the cut. With ``weights`` a shared neighbour counts as much as its
+    clustering.
 
     $cut
 

@@ -34,8 +34,8 @@ class LWGP(BipartiteCut):
     Notes
     -----
     As :class:`USENC`, with the edges of a base cluster weighted by its index ECI, see
-    :func:`ensclust.similarity.eci`. With ``weights`` the opinions of the clusterings
-    count as much too.
+    :func:`ensclust.similarity.eci`; one below 1e-12 counts as that. A missing label is
+    an edge less. With ``weights`` the opinions of the clusterings count as much too.
 
     $cut
 

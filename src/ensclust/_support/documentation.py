@@ -70,9 +70,8 @@ SHARED_WORDING = {
     the best of three starts; where there are more, at most ten passes over all of them
     move its centres on. Sums are in fixed point, so that labels do not depend on blocks
     or threads. Deviations from the published code: the matrix of N x Nc edges is never
-    formed; k-means as said; a missing label is an edge less; n_clusters may exceed the
-    number of base clusters. ``weights`` multiply the edges to the clusters of each
-    clustering.""",
+    formed; k-means as said; n_clusters may exceed the number of base clusters.
+    ``weights`` multiply the edges to the clusters of each clustering.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)
         Consensus clusters 0, 1, ... by first appearance; -1 for an object that no
         base clustering contains.""",

@@ -87,7 +87,7 @@ def consensus(
     model._validate_params()
     counts = driver.count(model, labels, ks, checkpoint)
     solved = driver.solve(model, counts, ks, model._seeds()[1])
-    names = [f"k{k}" for k in ks] if several else None
+    names = ["free" if k is None else f"k{k}" for k in ks] if several else None
     found = solved.labels(names)
     if is_dask_array(labels):
         return found.to_dask()

@@ -73,8 +73,8 @@ def _described(start: str, facts: MethodInfo) -> str:
 
     title = facts.title + ", finds k itself" * facts.free_k
     about = [f"time {facts.time}", *[f"doi:{facts.doi}"] * bool(facts.doi)]
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    lines = textwrap.wrap("; ".join(about), 80 - len(start), **whole)
+    wrapper = textwrap.TextWrapper(80 - len(start), break_on_hyphens=False)
+    lines = wrapper.wrap("; ".join(about))
     if facts.needs and not find_spec(facts.needs):
         lines.append(install_line(facts.needs))
     return ("\n" + " " * len(start)).join([f"{start}{title}", *lines])

@@ -5,7 +5,7 @@ import re
 import pytest
 from benchmarks import coarsening, scale, select_k
 from docs import check_site, make_pages, make_readme, make_reference, make_results
-from docs.make_methods import TARGET, render
+from docs.make_methods import COLUMNS, TARGET, abilities, render
 
 import ensclust
 import mutants
@@ -26,6 +26,18 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 def test_the_page_of_methods_is_what_the_table_gives():
     assert TARGET.read_text() == render(), "run: python -m docs.make_methods"
+
+
+def test_what_a_method_cannot_do_has_a_reason():
+    for name, cls in METHODS.items():
+        lacks = cls.info.lacks
+        assert set(lacks) <= set(COLUMNS), name
+        assert all(reason == reason.strip(" .") != "" for reason in lacks.values())
+        assert ("weights" in lacks) == ("weights" not in cls().get_params()), name
+    text = abilities()
+    assert "| [`sec`](#sec) | yes | no (3) | mean similarities | yes | yes |" in text
+    assert "\n3. The sizes of its clusters are the weight of an object.\n" in text
+    assert "| [`ecpcs-mc`](#ecpcs-mc) | yes | yes | own shares | yes | yes |" in text
 
 
 def test_the_readme_names_every_method():

@@ -46,8 +46,9 @@ def consensus(
     keys : list of str or None
         Columns of ``adata.obs`` that hold clusterings, such as Leiden's at several
         resolutions. Missing values mean "not clustered".
-    n_clusters : int or "auto", default="auto"
-        Number of consensus clusters; "auto" lets :func:`ensclust.select_k` choose it.
+    n_clusters : int, "auto" or None, default="auto"
+        Number of consensus clusters; "auto" lets :func:`ensclust.select_k` choose it,
+        None leaves it to a method that finds it itself, such as "communities".
     resolutions : array-like of float or None
         Resolutions at which to run scanpy's Leiden (igraph, two iterations) on the
         graph of neighbours, in addition to ``keys``. Needs

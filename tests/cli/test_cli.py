@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from conftest import cli_runner
 from ensclust._methods import METHODS
 from ensclust._methods.table import PAPER
 from ensclust._support import progress
+from ensclust._support.documentation import FAMILIES
 from ensclust.cli import main
 
 SCRIPT = Path(sys.executable).with_name("ensclust")
@@ -420,15 +422,32 @@ def test_best_reports_every_method(run, data, labels):
 # --- methods and demo
 
 
-def test_methods_shows_every_method_with_its_doi(run):
-    text = run("methods").stdout
+def test_methods_shows_every_method_with_its_doi_under_its_family(run):
+    lines = run("methods").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
     for name, method in METHODS.items():
-        entry = text[text.index(f"{name}: {method.info.title} (") :]
-        assert entry.splitlines()[2].endswith(f"/{method.info.doi}")
+        at = next(i for i, line in enumerate(lines) if line.split()[:1] == [name])
+        about = " ".join(" ".join(lines[at : at + 3]).split())
+        assert about.startswith(f"{name} {method.info.title}")
+        assert f"time {method.info.time}; doi:{method.info.doi}" in about
+        family = next(line for line in lines[at::-1] if not line.startswith(" "))
+        assert family == FAMILIES[method.info.family]
+    assert sum(line in FAMILIES.values() for line in lines) == len(
+        {method.info.family for method in METHODS.values()}
+    )
+
+
+def test_methods_of_no_family_come_last(run, monkeypatch):
+    own = replace(METHODS["kcc"].info, family="", doi="", title="Mine")
+    monkeypatch.setattr(METHODS["kcc"], "info", own)
+    *_, title, entry, about = run("methods").stdout.split("\n\n")[0].splitlines()
+    assert title == "Others"
+    assert entry.split() == ["kcc", "Mine"]
+    assert about.strip() == "time F M k per round"
 
 
 def test_methods_marks_what_is_not_installed(run, monkeypatch):
-    line = "    needs pymetis: pip install pymetis\n"
+    line = "  needs pymetis: pip install pymetis\n"
     pytest.importorskip("pymetis")
     assert line not in run("methods").stdout
     monkeypatch.setitem(sys.modules, "pymetis", None)
@@ -457,6 +476,7 @@ def test_methods_as_json(run):
         "family",
         "is_soft",
         "lacks",
+        "free_k",
     }
 
 

@@ -32,6 +32,18 @@ def test_spectrum_is_that_of_eigh(n, rank, seed, data):
     assert np.allclose(vectors.T @ vectors, np.eye(k), atol=1e-10)
 
 
+def test_many_equal_eigenvalues_do_not_matter():
+    # Of these LAPACK's bisection finds none.
+    rng = np.random.default_rng(0)
+    A = np.eye(743) / 3
+    A[:40, :40] = symmetric(40, 3, 0)
+    order = rng.permutation(743)
+    A = A[np.ix_(order, order)]
+    eigenvalues, vectors = Spectrum(A.copy()).leading(3)
+    assert np.allclose(eigenvalues, linalg.eigvalsh(A)[-3:])
+    assert np.allclose(A @ vectors, vectors * eigenvalues, atol=1e-8)
+
+
 @pytest.mark.parametrize("n", [2, 7, 40, 150, 600])
 def test_the_bits_are_those_of_eigh(n):
     A = symmetric(n, n, 1)

@@ -11,6 +11,8 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ensclust
 from ensclust._ensemble.agreement import pairwise_nmi
+from ensclust._methods import METHODS
+from ensclust._methods.table import PAPER
 from ensclust._quality.comparison import Comparison
 from ensclust._support import progress
 from ensclust.cli._info import _equal_columns, as_text, describe
@@ -62,8 +64,6 @@ def test_comparison_does_not_depend_on_n_jobs():
 
 
 def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch):
-    from ensclust._methods import METHODS
-
     def fail(*_, **__):
         msg = "needs something"
         raise ImportError(msg)
@@ -71,11 +71,37 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
     monkeypatch.setattr(METHODS["mcla"], "_solve", fail)
     ensemble = random_ensemble(30, 4, 2, seed=0)
     found = ensclust.compare(ensemble, 2, random_state=0)
-    assert set(found.methods) == set(METHODS) - {"mcla"}
+    assert set(found.methods) == set(PAPER) - {"mcla"}
     assert found.left_out == {"mcla": "needs something"}
     assert "mcla      needs something\n" in str(found)
     with pytest.raises(ImportError, match="needs something"):
         ensclust.compare(ensemble, 2, ["mcla"])
+
+
+def test_all_methods_are_compared_where_all_are_asked_for():
+    ensemble = random_ensemble(30, 4, 2, seed=0)
+    found = ensclust.compare(ensemble, 2, "all", random_state=0)
+    assert {*found.methods, *found.left_out} == set(METHODS)
+    assert set(PAPER) < set(METHODS)
+    with pytest.raises(ValueError, match="methods='every' is no list of names"):
+        ensclust.compare(ensemble, 2, "every")
+
+
+def test_a_method_that_can_choose_its_number_is_compared_at_the_one_given():
+    ensemble = random_ensemble(60, 8, 4, seed=0, noise=0.1)
+    free = ensclust.consensus(ensemble, None, "communities", random_state=0)
+    assert free.max() + 1 != 6
+    found = ensclust.compare(ensemble, 6, ["communities", "eac"], random_state=0)
+    assert found.n_clusters == [6, 6]
+
+
+def test_objects_in_the_order_of_their_clusters_can_be_compared():
+    # The first of them are in few base clusters, and all others are empty there.
+    rng = np.random.default_rng(0)
+    at = np.arange(2000)[:, None] + rng.integers(0, 50, (2000, 20))
+    labels = at * (40 - np.arange(20) % 7) // 2050
+    found = ensclust.compare(labels, 5, ["ecpcs-mc", "lwmc"], random_state=0)
+    assert found.n_clusters == [5, 5]
 
 
 def test_progress_of_a_comparison_names_the_method(monkeypatch, capsys):

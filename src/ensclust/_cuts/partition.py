@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -479,14 +479,18 @@ class Spectrum:
         n = len(diagonal)
         if n == 1:  # nothing beside the diagonal, which older SciPy does not take
             return diagonal.copy(), np.ones((1, 1))
-        eigenvalues, vectors = linalg.eigh_tridiagonal(
+        solve = partial(
+            linalg.eigh_tridiagonal,
             diagonal,
             beside,
             select="i",
             select_range=(n - k, n - 1),
             check_finite=False,
-            lapack_driver="stebz",
         )
+        try:
+            eigenvalues, vectors = solve(lapack_driver="stebz")
+        except linalg.LinAlgError:  # bisection can fail where many are equal
+            eigenvalues, vectors = solve(lapack_driver="stemr")
         # The first row is no part of the reflections.
         below = np.asfortranarray(vectors[1:])
         vectors[1:] = lapack.dormqr(

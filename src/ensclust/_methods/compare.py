@@ -12,7 +12,7 @@ from ensclust._ensemble.alignment import align
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._kernels._compiling import stopwatch
 from ensclust._methods.consensus import consensus
-from ensclust._methods.table import METHODS, PAPER, name_of
+from ensclust._methods.table import METHODS, name_of, usual_methods
 from ensclust._quality.comparison import Comparison
 from ensclust._support.progress import phase
 from ensclust._support.validation import (
@@ -28,7 +28,7 @@ _SMALL = 200  # objects to load kernels with, so that no time contains it
 def compare(
     labels: Any,
     n_clusters: int,
-    methods: Sequence | None = None,
+    methods: Sequence | str | None = None,
     *,
     truth: Any = None,
     random_state=None,
@@ -41,11 +41,12 @@ def compare(
     labels : Ensemble, array-like, DataFrame or path
         The base clusterings, as in :func:`ensclust.consensus`.
     n_clusters : int
-        Number of consensus clusters.
-    methods : sequence of str, classes or estimators, optional
-        Methods, as in :func:`ensclust.consensus`; by default the ten of
-        the paper, and "all" is all. One of them that
-        needs a package that is not installed is left out, and ``left_out`` says so.
+        Number of consensus clusters, also for methods that can choose it themselves.
+    methods : sequence of str, classes or estimators, or "all", optional
+        Methods, as in :func:`ensclust.consensus`. The default is those that the ECPCS
+        paper compares, and those that other packages add; "all" is all of
+        :func:`ensclust.methods`. One that needs a package that is not installed is left
+        out, and ``left_out`` says so.
     truth : array-like of shape (n_objects,), optional
         The true classes, integers or text; NaN, None and negative numbers are unknown.
         With it, the result has the NMI and ARI of each method.
@@ -135,10 +136,11 @@ def _scores(results: list[np.ndarray], classes: np.ndarray) -> dict[str, np.ndar
     return agreement(Ensemble.from_clusterings(results), classes)._asdict()
 
 
-def _named(methods: Sequence | None) -> dict[str, Any]:
+def _named(methods: Sequence | str | None) -> dict[str, Any]:
     """Return methods by the names that a table shows; equal names are numbered."""
     if methods is None or (isinstance(methods, str) and methods == "all"):
-        return {name: name for name in (PAPER if methods is None else METHODS)}
+        chosen = usual_methods() if methods is None else list(METHODS)
+        return {name: name for name in chosen}
     is_list = hasattr(methods, "__iter__") and not isinstance(methods, str)
     if not is_list or all(isinstance(m, str) and ":" not in m for m in methods):
         chosen = check_choices(methods, "methods", tuple(METHODS))

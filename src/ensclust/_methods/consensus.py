@@ -30,9 +30,10 @@ def consensus(
         label vectors, ``[km1.labels_, km2.labels_, ...]``; negative or NaN means "not
         clustered". A path is read by :func:`ensclust.io.read_labels`. A Dask
         array, or :class:`ensclust.Blocks`, is never in memory as a whole.
-    n_clusters : int, "auto" or list of them
+    n_clusters : int, "auto", None or list of them
         Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
-        suggests. For a list, all are cut from one preparation.
+        suggests, None leaves it to a method that finds it itself, such as
+        "communities". For a list, all are cut from one preparation.
     method : str, class or estimator, default="ecpcs-mc"
         One of :func:`ensclust.methods`, or "best": several methods, of which the one
         that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
@@ -87,7 +88,7 @@ def consensus(
     model._validate_params()
     counts = driver.count(model, labels, ks, checkpoint)
     solved = driver.solve(model, counts, ks, model._seeds()[1])
-    names = [f"k{k}" for k in ks] if several else None
+    names = ["free" if k is None else f"k{k}" for k in ks] if several else None
     found = solved.labels(names)
     if is_dask_array(labels):
         return found.to_dask()

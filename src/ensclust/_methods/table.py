@@ -26,20 +26,21 @@ class MethodTable(Mapping):
         self._homes = homes
 
     def __getitem__(self, name: str) -> type[BaseConsensus]:
-        home = self._homes.get(name) or self._added()[name]
+        home = self._homes.get(name) or self.added()[name]
         return home.load() if hasattr(home, "load") else load(home)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._homes
-        yield from self._added()
+        yield from self.added()
 
     def __len__(self) -> int:
-        return len(self._homes) + len(self._added())
+        return len(self._homes) + len(self.added())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._homes or name in self._added()
+        return name in self._homes or name in self.added()
 
-    def _added(self) -> dict[str, Any]:
+    def added(self) -> dict[str, Any]:
+        """Return the entry points by which other packages add methods."""
         return {n: own for n, own in _entry_points().items() if n not in self._homes}
 
 
@@ -86,7 +87,7 @@ PAPER = (
     "ptgp",
     "ecc",
     "sec",
-)  # what is compared unless methods are named
+)  # what the ECPCS paper compares
 _BEST = {"best": "ensclust._methods.best:BestConsensus"}
 
 
@@ -132,12 +133,17 @@ def methods(
         if value is not None:
             check_choice(value, name, known[name], or_none=True)
     for name, flag in flags.items():
-        if flag not in (None, True, False):
+        if not (flag is None or isinstance(flag, bool)):
             raise unexpected(flag, name, "True, False or None")
     asked = {n: own for n, own in (texts | flags).items() if own is not None}
     if not asked:
         return list(METHODS)  # without loading any
     return [name for name in METHODS if asked.items() <= _facts(name).items()]
+
+
+def usual_methods() -> list[str]:
+    """Return what is compared unless methods are named: ours by name, others added."""
+    return [*PAPER, *METHODS.added()]
 
 
 def load(home: str) -> type[BaseConsensus]:

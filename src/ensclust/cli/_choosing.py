@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,37 +34,60 @@ from ensclust.cli._run import Run, read_table
 # ruff: noqa: PLC0415
 
 
+if TYPE_CHECKING:
+    from ensclust._support.documentation import MethodInfo
+
+_KEY = """
+N objects, M base clusterings, Nc base clusters, F distinct label rows
+--method best runs some of them and keeps what agrees best with the inputs."""
+
+
 @click.command()
 @json_option
 def methods(*, as_json: bool) -> None:
     """List the consensus methods."""
     from ensclust._methods import METHODS
-    from ensclust._support.validation import install_line
+    from ensclust._support.documentation import FAMILIES
 
     about = {name: method.info for name, method in METHODS.items()}
     if as_json:
         click.echo(json.dumps({name: asdict(facts) for name, facts in about.items()}))
         return
-    for name, facts in about.items():
-        click.echo(
-            f"{click.style(name, bold=True)}: {facts.title} ({facts.level} level)\n"
-            f"    time {facts.time}; memory {facts.memory}\n"
-            f"    https://doi.org/{facts.doi}"
-        )
-        if facts.needs and not find_spec(facts.needs):
-            click.echo(f"    {install_line(facts.needs)}")
-    click.echo(
-        "N objects, M base clusterings, Nc base clusters, F distinct label rows\n"
-        "--method best runs some of them and keeps what agrees best with the inputs"
-    )
+    width = max(map(len, about))
+    for family, title in (FAMILIES | {"": "Others"}).items():
+        own = {
+            name: facts
+            for name, facts in about.items()
+            if (facts.family if facts.family in FAMILIES else "") == family
+        }
+        if own:
+            click.secho(title, bold=True)
+        for name, facts in own.items():
+            click.echo(_described(f"  {name:{width}}  ", facts))
+    click.echo(_KEY)
+
+
+def _described(start: str, facts: MethodInfo) -> str:
+    """Return what a method does and what it costs, in lines of 80 columns."""
+    from ensclust._support.validation import install_line
+
+    title = facts.title + ", finds k itself" * facts.free_k
+    about = [f"time {facts.time}", *[f"doi:{facts.doi}"] * bool(facts.doi)]
+    wrapper = textwrap.TextWrapper(80 - len(start), break_on_hyphens=False)
+    lines = wrapper.wrap("; ".join(about))
+    if facts.needs and not find_spec(facts.needs):
+        lines.append(install_line(facts.needs))
+    return ("\n" + " " * len(start)).join([f"{start}{title}", *lines])
 
 
 @click.command(short_help="See several methods side by side.")
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
               help="Number of consensus clusters.")  # fmt: skip
-@click.option("--methods", type=names, metavar="A,B", show_default="all",
-              help="Methods to compare.")  # fmt: skip
+@click.option("--methods", type=names, metavar="A,B",
+              show_default="those of the ECPCS paper",
+              help="Methods to compare; all is all that 'ensclust methods' lists."
+              )  # fmt: skip
 @click.option("--truth", metavar="FILE|COLUMN",
               help="True classes: a file, or a column of LABELS, which is then no base "
               "clustering. Adds NMI and ARI of each method.")  # fmt: skip
@@ -83,16 +107,18 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
     Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
     and how far the methods agree with one another. LABELS is as in consensus.
     """
+    from ensclust._methods.table import usual_methods
     from ensclust._support.validation import check_choices
 
+    methods = ensclust.methods() if methods == ["all"] else methods
     named = [name for name in methods or () if ":" not in name]  # else in a module
     if named or methods == []:
-        check_choices(named, "--methods", tuple(ensclust.methods()))
+        check_choices(named, "--methods", ("all", *ensclust.methods()))
     if output:
         ensclust.io.check_output(output, source=labels)
     is_silent = quiet or as_json
     runs, ids, classes = _read(labels, truth, truth_column, choice, quiet=is_silent)
-    doing = f"comparing {len(methods or ensclust.methods())} methods"
+    doing = f"comparing {len(methods or usual_methods())} methods"
     with progress(doing, quiet=is_silent):
         found = ensclust.compare(
             runs,

@@ -47,8 +47,9 @@ def whole_weights(draw, **options):
     return ens, np.array(draw(st.lists(st.integers(1, 3), min_size=m, max_size=m)))
 
 
-def test_seven_methods_take_weights():
-    assert WEIGHTED == ["ecpcs-hc", "ecpcs-mc", "eac", "mcla", "wct", "kcc", "ecc"]
+def test_nine_methods_take_weights():
+    first = ["ecpcs-hc", "ecpcs-mc", "eac", "mcla", "wct", "kcc", "ecc"]
+    assert [*first, "voting", "cvote"] == WEIGHTED
 
 
 @given(whole_weights())
@@ -186,6 +187,7 @@ def test_an_object_without_any_weight_gets_minus_one(method):
 
 
 @weighted_method
+@pytest.mark.filterwarnings("ignore:CVote formed")  # without weights
 def test_weights_by_agreement_help_against_bad_clusterings(method):
     truth = np.repeat(np.arange(4), 50)
     rng = np.random.default_rng(0)

@@ -20,6 +20,7 @@ _MODULES = (
     "onehot",
     "pairing",
     "regions",
+    "shares",
     "square",
     "voting",
     "walks",

@@ -212,13 +212,14 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         Notes
         -----
         :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
-        object. :class:`KCC`, :class:`ECC` and :class:`SEC` take the nearest centre:
-        time M k. Elsewhere a label row that occurred in training keeps its label, and
-        any other gets that of the most similar one, by the similarity that was linked
-        or else by co-association; where several are equally similar, the cluster with
-        most objects among them. That takes F M look-ups for each distinct row that is
-        new, F the distinct rows of training, and Nc^2 numbers of memory. Base
-        clusterers that label new objects come on top.
+        object; so do :class:`Voting` and :class:`CVote`: time M k. :class:`KCC`,
+        :class:`ECC` and :class:`SEC` take the nearest centre: time M k. Elsewhere a
+        label row that occurred in training keeps its label, and any other gets that of
+        the most similar one, by the similarity that was linked or else by
+        co-association; where several are equally similar, the cluster with most objects
+        among them. That takes F M look-ups for each distinct row that is new, F the
+        distinct rows of training, and Nc^2 numbers of memory. Base clusterers that
+        label new objects come on top.
         """
         if is_dask_array(X):
             return X.rechunk({1: -1}).map_blocks(self.predict, drop_axis=1, dtype="i4")

@@ -67,7 +67,31 @@ class Agglomeration(BaseConsensus):
         raise missing_hook(self, hook, "an ensclust.CoAssociation")
 
 
-class MetaClustering(Weighted, BaseConsensus):
+class Sharing(Weighted, BaseConsensus):
+    """For the methods in which base clusters vote for the objects that they hold."""
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how the votes of each object are shared out, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object without votes), columns are numbered as
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
+        time M k per object beyond that of the base clusterers.
+        """
+        return super().memberships(X)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
+
+
+class MetaClustering(Sharing):
     """Partition the base clusters, then let objects vote.
 
     A method supplies ``_similarity(counts, weights)``, a matrix of base clusters. These
@@ -98,26 +122,6 @@ class MetaClustering(Weighted, BaseConsensus):
         mass = None if weights is None else cluster_mass(counts, weights)
         graph = NormalisedCut(similarity, mass=mass)
         return lambda k: [graph.labels(k, random_state=seed)]
-
-    def memberships(self, X=None) -> np.ndarray:
-        """Return how the votes of each object are shared out, (n_samples, k) float64.
-
-        Rows sum to 1 (0 for an object without votes), columns are numbered as
-        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
-        time M per object beyond that of the base clusterers.
-        """
-        return super().memberships(X)
-
-    def certainty(self) -> Certainty:
-        """Return how far the base clusterings support the consensus, votes included.
-
-        Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
-        """
-        shares = self.memberships()
-        return Certainty.of(
-            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
-        )
 
 
 class OneHotMethod(BaseConsensus):

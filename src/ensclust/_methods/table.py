@@ -60,6 +60,8 @@ METHODS = MethodTable(
         "ptgp": "ensclust._methods.ptgp:PTGP",
         "ecc": "ensclust._methods.ecc:ECC",
         "sec": "ensclust._methods.sec:SEC",
+        "voting": "ensclust._methods.voting:Voting",
+        "cvote": "ensclust._methods.cvote:CVote",
     }
 )
 PAPER = (

@@ -7,9 +7,10 @@ from ensclust._kernels._jit import jit
 _ALIKE = 1 - 1e-9  # ratio of sums that differ by rounding at most
 _LN2 = 0.6931471805599453
 _SQRT2 = 1.4142135623730951
-_FRACTION = 0x000FFFFFFFFFFFFF  # bits of a float64 behind the point,
-_ONE = 0x3FF0000000000000  # those of 1.0,
-_WHOLE = 0x4330000000000000  # and those of 2**52, to which a whole number can be added
+_SHIFT = np.uint64(52)  # bits of a float64 behind the point,
+_FRACTION = np.uint64(0x000FFFFFFFFFFFFF)  # where they are,
+_ONE = np.uint64(0x3FF0000000000000)  # those of 1.0,
+_WHOLE = np.uint64(0x4330000000000000)  # and of 2**52, to which a whole number fits
 _BIAS = 2.0**52 + 1023  # of an exponent that is put into the bits of 2**52
 _ROUND = 1.5 * 2.0**52  # added and taken away, it leaves a whole number
 
@@ -95,51 +96,57 @@ def merging_loss(
     1 / scale, so rows may come in any order; sums times scale must be below 2^53.
     """
     k = table.shape[1]
-    u, own = np.empty(k), np.empty(k)
-    pair, joint = np.empty(k), np.empty(k)
-    bits = np.empty((2, k), np.int64)
+    u, own, pair, joint = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    bits = np.empty((2, k), np.uint64)
     for i in range(i0, i1):
         total = add_up(codes, start, table, i, u)
         if total <= 0:
             continue
         for j in range(k):
-            u[j] /= total
-            mass[j] += count[i] * ((u[j] * scale + _ROUND - _ROUND) / scale)
-        times_log(u, 0, bits, own)
+            u[j] = np.divide(u[j], total)
+            mass[j] += count[i] * rounded(u[j], scale)
+        times_log(u, bits[0], bits[1], own)
         for a in range(loss.shape[0]):
             if u[a] == 0:
                 continue
-            for j in range(a + 1, k):
-                pair[j] = u[a] + u[j]
-            times_log(pair, a + 1, bits, joint)
-            for j in range(a + 1, k):
-                more = (joint[j] - own[a] - own[j]) * scale + _ROUND - _ROUND
-                loss[a, j] += count[i] * (more / scale)
+            others = u[a + 1 :]
+            n = others.shape[0]
+            for j in range(n):
+                pair[j] = u[a] + others[j]
+            times_log(pair[:n], bits[0, :n], bits[1, :n], joint)
+            alone, gain = own[a + 1 :], loss[a, a + 1 :]
+            for j in range(n):
+                gain[j] += count[i] * rounded(joint[j] - own[a] - alone[j], scale)
+
+
+@jit
+def rounded(x, scale):
+    """Return x as the nearest whole number of 1 / scale, a power of two."""
+    return np.divide(x * scale + _ROUND - _ROUND, scale)
 
 
 @jit
 def times_log(
     x,  # IN (k,) float64, at least 0
-    first,  # IN the first entry that counts
-    bits,  # OUT (2, k) int64, for parts of x
+    exponent,  # OUT (k,) uint64, for a part of x
+    fraction,  # OUT (k,) uint64
     out,  # OUT (k,) float64
 ):
     """Write x log x; it is 0 for 0.
 
-    By a series that compilers can vectorise, exact to some 1e-14, and, unlike the
-    logarithm of a library, the same on all processors.
+    By a series exact to some 1e-12, which compilers can vectorise (``np.divide`` does
+    not ask whether it divides by 0) and which is the same on all processors.
     """
-    whole = x.view(np.int64)
-    for j in range(first, x.shape[0]):
-        bits[0, j] = (whole[j] >> 52) | _WHOLE
-        bits[1, j] = (whole[j] & _FRACTION) | _ONE
-    parts = bits.view(np.float64)
-    for j in range(first, x.shape[0]):
-        exponent, fraction = parts[0, j] - _BIAS, parts[1, j]
-        if fraction > _SQRT2:
-            exponent, fraction = exponent + 1, fraction * 0.5
-        s = (fraction - 1) / (fraction + 1)
+    whole = x.view(np.uint64)
+    for j in range(x.shape[0]):
+        exponent[j] = (whole[j] >> _SHIFT) | _WHOLE
+        fraction[j] = (whole[j] & _FRACTION) | _ONE
+    power, rest = exponent.view(np.float64), fraction.view(np.float64)
+    for j in range(x.shape[0]):
+        is_large = rest[j] > _SQRT2
+        f = rest[j] * 0.5 if is_large else rest[j]
+        e = power[j] - _BIAS + 1 if is_large else power[j] - _BIAS
+        s = np.divide(f - 1, f + 1)
         q = s * s
-        series = 1 / 11 + q * (1 / 13 + q * (1 / 15 + q / 17))
-        series = 1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * series)))
-        out[j] = x[j] * (exponent * _LN2 + 2 * s * (1 + q * series))
+        series = 1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (1 / 11 + q / 13)))
+        out[j] = x[j] * (e * _LN2 + 2 * s * (1 + q * (1 / 3 + q * series)))

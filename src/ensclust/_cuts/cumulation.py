@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import entr, xlogy
 
 from ensclust import _kernels
-from ensclust._cuts.shares import Shares
+from ensclust._cuts.shares import Shares, steady
 from ensclust._ensemble.agreement import spans
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
@@ -74,7 +74,8 @@ def cumulate(
         total = seen.sum(axis=1, keepdims=True)
         average = counts.sizes @ table
         seen = np.where(total > 0, seen, average)
-        table[first:last] = weights[m] * seen / seen.sum(axis=1, keepdims=True)
+        votes = steady(seen / seen.sum(axis=1, keepdims=True))
+        table[first:last] = weights[m] * votes
     return table
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ensclust import _kernels
-from ensclust._cuts.shares import Shares
+from ensclust._cuts.shares import Shares, steady
 from ensclust._ensemble.agreement import contingency, spans
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut
@@ -79,7 +79,7 @@ class Matching:
         for _ in range(self.n_init):
             mapping, _ = overlaps.match(overlaps.start(k, rng))
             found.append(descend(overlaps, mapping, overlaps.soft, self.max_iter))
-        best = min(found, key=lambda matched: matched.distance)
+        best = min(found, key=lambda matched: round(matched.distance, 6))
         if self.hard:
             consensus = partial(overlaps.hard, counts=counts, n_jobs=self.n_jobs)
             best = descend(overlaps, best.mapping, consensus, self.max_iter)
@@ -148,7 +148,7 @@ class Overlaps:
 
         Returns the mapping, (Nc, k), and the part of it that distances count.
         """
-        k = overlaps.shape[1]
+        overlaps, k = steady(overlaps), overlaps.shape[1]
         mapping = np.zeros_like(overlaps)
         left = np.ones(len(overlaps), bool)
         for first, last in self.spans:
@@ -218,12 +218,13 @@ def _shared(counts: Counts, weights: np.ndarray, n_jobs: int | None) -> np.ndarr
     """Return the objects of each pair of base clusters, each by all it may count.
 
     The mean of an object is over the clusterings that contain it: it counts W / W_i
-    times, W_i their weight and W that of all. That is rounded so that sums are exact
-    and do not depend on blocks.
+    times, W_i their weight and W that of all. That is rounded so that sums over
+    objects, and over the base clusters that they are in, are exact: blocks do not
+    matter.
     """
     if not counts.has_missing:
         return counts.intersections(n_jobs=n_jobs).astype(np.float64)
-    most = float(counts.sizes.max()) * weights.sum() / weights.min()
+    most = float(counts.sizes.max()) * len(weights) * weights.sum() / weights.min()
     scale = 2.0 ** np.floor(52 - np.log2(most))
     return counts.fold(partial(_weigh, weights=weights, scale=scale), np.add) / scale
 

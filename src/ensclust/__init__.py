@@ -24,6 +24,8 @@ _HOMES = {
     "OneHotMethod": "_methods.families",
     "BestConsensus": "_methods.best",
     "CustomConsensus": "_methods.custom",
+    "CVote": "_methods.cvote",
+    "Voting": "_methods.voting",
     "parameter": "_methods.parameters",
     "Certainty": "_quality.certainty",
     "align": "_ensemble.alignment",

@@ -189,6 +189,7 @@ def test_an_object_without_any_weight_gets_minus_one(method):
 
 # CSPA, whose edges are means over many clusterings, needs no help here (ARI 0.93).
 @pytest.mark.parametrize("method", [m for m in WEIGHTED if m != "cspa"])
+@pytest.mark.filterwarnings("ignore:CVote formed")  # without weights
 def test_weights_by_agreement_help_against_bad_clusterings(method):
     truth = np.repeat(np.arange(4), 50)
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ import reference
 from ensclust import Certainty, CoAssociation, Ensemble, agreement_weights, consensus
 from ensclust._ensemble.agreement import agreement, contingency
 from ensclust._methods import METHODS, make
+from ensclust._methods.families import Sharing
 from ensclust.metrics import nmi
 from strategies import ensembles, label_tables, random_ensemble
 
@@ -157,7 +158,7 @@ def test_a_model_says_how_sure_it_is(method):
     model = make(method, n_clusters=3, n_clusterings=8, random_state=0).fit(X)
     sure = model.certainty()
     assert np.array_equal(sure.labels, model.labels_)
-    assert (sure.vote_share is not None) == hasattr(model, "meta_labels_")
+    assert (sure.vote_share is not None) == isinstance(model, Sharing)
     assert np.array_equal(model.memberships(X), model.memberships())
     if sure.vote_share is not None:
         own = model.memberships()[np.arange(150), model.labels_]

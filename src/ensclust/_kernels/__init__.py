@@ -22,6 +22,7 @@ _MODULES = (
     "onehot",
     "pairing",
     "regions",
+    "shares",
     "square",
     "triples",
     "voting",

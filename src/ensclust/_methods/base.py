@@ -213,8 +213,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         Notes
         -----
         :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
-        object. :class:`KCC`, :class:`ECC` and :class:`SEC` take the nearest centre:
-        time M k; so do the cuts, such as :class:`USENC`: time M k + k^2. Elsewhere a
+        object; so do :class:`Voting` and :class:`CVote`: time M k. :class:`KCC`,
+        :class:`ECC` and :class:`SEC` take the nearest centre: time M k; so do the cuts,
+        such as :class:`USENC`: time M k + k^2. Elsewhere a
         label row that occurred in training keeps its label, and any other gets that of
         the most similar one, by the similarity that was linked or else by
         co-association; where several are equally similar, the cluster with most objects

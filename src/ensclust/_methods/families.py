@@ -97,7 +97,31 @@ class Agglomeration(BaseConsensus):
         raise missing_hook(self, hook, "an ensclust.CoAssociation")
 
 
-class MetaClustering(Weighted, BaseConsensus):
+class Sharing(Weighted, BaseConsensus):
+    """For the methods in which base clusters vote for the objects that they hold."""
+
+    def memberships(self, X=None) -> np.ndarray:
+        """Return how the votes of each object are shared out, (n_samples, k) float64.
+
+        Rows sum to 1 (0 for an object without votes), columns are numbered as
+        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
+        time M k per object beyond that of the base clusterers.
+        """
+        return super().memberships(X)
+
+    def certainty(self) -> Certainty:
+        """Return how far the base clusterings support the consensus, votes included.
+
+        Per object, per cluster and per base clustering; see
+        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        """
+        shares = self.memberships()
+        return Certainty.of(
+            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
+        )
+
+
+class MetaClustering(Sharing):
     """Partition the base clusters, then let objects vote.
 
     A method supplies ``_similarity(counts, weights)``, a matrix of base clusters. These
@@ -133,26 +157,6 @@ class MetaClustering(Weighted, BaseConsensus):
     def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
         """Return how many nodes of the graph each base cluster is, None for one."""
         return cluster_mass(counts, weights)
-
-    def memberships(self, X=None) -> np.ndarray:
-        """Return how the votes of each object are shared out, (n_samples, k) float64.
-
-        Rows sum to 1 (0 for an object without votes), columns are numbered as
-        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
-        time M per object beyond that of the base clusterers.
-        """
-        return super().memberships(X)
-
-    def certainty(self) -> Certainty:
-        """Return how far the base clusterings support the consensus, votes included.
-
-        Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
-        """
-        shares = self.memberships()
-        return Certainty.of(
-            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
-        )
 
 
 class BipartiteCut(Weighted, BaseConsensus):

@@ -74,6 +74,8 @@ METHODS = MethodTable(
         "lce-bg": "ensclust._methods.lce_bg:LCEBG",
         "ecpcs-bg": "ensclust._methods.ecpcs_bg:ECPCSBG",
         "gp-mgla": "ensclust._methods.gp_mgla:GPMGLA",
+        "voting": "ensclust._methods.voting:Voting",
+        "cvote": "ensclust._methods.cvote:CVote",
     }
 )
 PAPER = (

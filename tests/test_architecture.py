@@ -139,6 +139,7 @@ FITTED = {
     "labels_", "n_clusters_", "assignment_", "weights_", "dendrogram_", "n_regions_",
     "coassociation_", "cluster_similarity_", "meta_labels_", "selection_", "inertia_",
     "comparison_", "best_method_", "generator_", "n_neighbors_", "steps_",
+    "log_likelihood_", "bic_",
 }  # fmt: skip
 
 

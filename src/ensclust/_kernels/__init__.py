@@ -16,6 +16,7 @@ _MODULES = (
     "labelspace",
     "lifting",
     "merging",
+    "mixture",
     "nearest",
     "onehot",
     "pairing",

@@ -60,6 +60,8 @@ METHODS = MethodTable(
         "ptgp": "ensclust._methods.ptgp:PTGP",
         "ecc": "ensclust._methods.ecc:ECC",
         "sec": "ensclust._methods.sec:SEC",
+        "kmodes": "ensclust._methods.kmodes:KModes",
+        "em": "ensclust._methods.em:EM",
     }
 )
 PAPER = (

@@ -85,10 +85,14 @@ def softmax(
     share,  # OUT (k,) float64
 ):
     """Write exp(score), scaled to sum to 1; return the logarithm of their sum."""
-    largest, total = score.max(), 0.0
+    largest, total = score[0], 0.0
+    for j in range(1, score.shape[0]):
+        largest = max(largest, score[j])
     for j in range(score.shape[0]):
-        share[j] = np.exp(score[j] - largest)
+        below = score[j] - largest
+        share[j] = np.exp(below) if below > -746 else 0.0  # exp is slow at underflow
         total += share[j]
+    scale = 1 / total
     for j in range(score.shape[0]):
-        share[j] /= total
+        share[j] *= scale
     return largest + np.log(total)

@@ -141,6 +141,7 @@ FITTED = {
     "comparison_", "best_method_", "generator_", "n_neighbors_", "steps_",
     "cluster_weights_", "modularity_", "resolution_",
     "eigenvalues_",
+    "log_likelihood_", "bic_",
 }  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def test_a_matrix_of_rows_that_does_not_fit_is_refused(method, monkeypatch):
     assert len(labels) == 2000
 
 
-@pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
+@pytest.mark.parametrize("method", ["kcc", "ecc", "sec", "kmodes", "em"])
 def test_what_needs_little_is_never_refused(method, many_clusters, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1)
     assert len(consensus(many_clusters, 3, method, random_state=0)) == 200

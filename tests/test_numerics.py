@@ -178,7 +178,7 @@ def test_single_precision_above_4000_base_clusters_gives_the_same(method, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["eac", "kcc", "ecc", "sec", "ptgp"])
+@pytest.mark.parametrize("method", ["eac", "kcc", "ecc", "sec", "ptgp", "kmodes", "em"])
 def test_thousands_of_equal_clusterings_are_returned(method):
     table = np.column_stack([GROUPS] * 2000)
     labels = consensus(table, 3, method, random_state=0)

@@ -46,6 +46,8 @@ _HOMES = {
     "KCC": "_methods.kcc",
     "LWEA": "_methods.lwea",
     "LWMC": "_methods.lwmc",
+    "EM": "_methods.em",
+    "KModes": "_methods.kmodes",
     "MCLA": "_methods.mcla",
     "PTA": "_methods.pta",
     "PTGP": "_methods.ptgp",

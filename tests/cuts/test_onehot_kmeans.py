@@ -13,10 +13,10 @@ from ensclust._cuts import onehot_kmeans as module
 from ensclust._cuts.onehot_kmeans import (
     Problem,
     Rows,
-    _draw,
     _repair,
     check_init,
     descend,
+    draw_rows,
     onehot_kmeans,
 )
 from ensclust._methods.kcc import UTILITIES, Utility
@@ -257,9 +257,9 @@ def test_a_start_ends_when_no_row_moves():
 def test_ten_starts_of_forty_rounds_unless_told_otherwise(monkeypatch):
     ensemble = random_ensemble(80, 6, 5, seed=3, noise=0.5)
     descent = mock.Mock(side_effect=descend)
-    draw = mock.Mock(side_effect=_draw)
+    draw = mock.Mock(side_effect=draw_rows)
     monkeypatch.setattr(module, "descend", descent)
-    monkeypatch.setattr(module, "_draw", draw)
+    monkeypatch.setattr(module, "draw_rows", draw)
     found = onehot_kmeans(ensemble, 4, divergence=Utility("u_c"), n_jobs=1)
     told = descent.call_args.kwargs
     assert (told["max_iter"], told["tol"]) == (40, 1e-5)
@@ -368,17 +368,17 @@ def test_the_kernel_is_its_numpy_twin(seed, weighted):
 def test_rows_are_drawn_by_their_number_of_objects_and_once():
     rng = np.random.default_rng(0)
     counts = np.array([1, 6, 1, 2])
-    draws = np.array([_draw(rng, counts, 3) for _ in range(2000)])
+    draws = np.array([draw_rows(rng, counts, 3) for _ in range(2000)])
     assert all(len(set(draw)) == 3 for draw in draws.tolist())
     assert np.bincount(draws[:, 0]) / 2000 == pytest.approx(counts / 10, abs=0.03)
-    assert sorted(_draw(rng, counts, 9).tolist()) == [0, 1, 2, 3]
+    assert sorted(draw_rows(rng, counts, 9).tolist()) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("n", [1, 2, 900, 4999, 5000])
 def test_the_rows_whose_clocks_ring_first_are_drawn_in_that_order(n):
     counts = np.random.default_rng(1).integers(1, 9, 5000)
     rings = np.random.default_rng(0).exponential(size=5000) / counts
-    drawn = _draw(np.random.default_rng(0), counts, n)
+    drawn = draw_rows(np.random.default_rng(0), counts, n)
     assert np.array_equal(drawn, np.argsort(rings)[:n])
 
 

@@ -65,7 +65,7 @@ def test_the_counts_of_a_stream_are_pickled_without_it(method):
 
 
 def test_kmeans_predicts_the_nearest_centre_in_every_engine():
-    for method in ("kcc", "ecc", "sec"):
+    for method in ("kcc", "ecc", "sec", "kmodes"):
         memory, stream = fitted(method), fitted(method, Blocks(LABELS, rows=70))
         assert np.array_equal(memory.predict(NEW), stream.predict(NEW))
         table, slope = memory.assignment_.tables

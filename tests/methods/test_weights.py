@@ -53,6 +53,11 @@ def test_seven_methods_of_the_paper_take_weights():
     assert own == ["ecpcs-hc", "ecpcs-mc", "eac", "mcla", "wct", "kcc", "ecc"]
 
 
+def test_methods_without_weights_say_why():
+    lacking = [m for m in METHODS if "weights" in METHODS[m].info.lacks]
+    assert sorted(WEIGHTED + lacking) == sorted(METHODS)
+
+
 @given(whole_weights())
 def test_coassociation_repeats_columns(case):
     ens, weights = case

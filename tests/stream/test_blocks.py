@@ -372,7 +372,7 @@ def test_numbers_in_texts_are_told_from_names():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["kcc", "ecc", "sec"])
+@pytest.mark.parametrize("method", ["kcc", "ecc", "sec", "kmodes"])
 def test_kmeans_needs_no_list_of_distinct_rows(method, labels, monkeypatch):
     """From the rows that it draws it gives the labels that memory gives from them."""
     drawn = []

@@ -128,6 +128,22 @@ class Divergence(Protocol):
         """Return a bound of it, where the rows are not at hand."""
 
 
+class Unweighted:
+    """What a Divergence says where objects count once and tables leave nothing out."""
+
+    def weights(self, rows: Rows) -> np.ndarray:
+        """Every object counts once."""
+        return np.ones(len(rows.labels), np.int64)
+
+    def constant(self, rows: Rows, weights: np.ndarray) -> float:
+        """Nothing is left out of the tables."""
+        return 0.0
+
+    def largest_constant(self, n_objects: int) -> float:
+        """Nothing is left out of the tables."""
+        return 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Centres:
     """An Assignment: the nearest centre, by tables of look-ups.
@@ -311,7 +327,7 @@ def onehot_kmeans(
     given = check_init(init, n_clusters, counts.n_objects)
     numbers = range(n_init if given is None else len(given))
     rngs = [np.random.default_rng((seed, s)) for s in numbers]
-    drawn = (_draw(rng, rows.counts, n_clusters) for rng in rngs)
+    drawn = (draw_rows(rng, rows.counts, n_clusters) for rng in rngs)
     firsts = drawn if given is None else inverse[given]
     starts = deque(zip(numbers, firsts, rngs, strict=True))
     threads = parallel.thread_count(n_jobs)
@@ -348,7 +364,7 @@ def check_init(init: Any, n_clusters: int, n_objects: int) -> np.ndarray | None:
     raise ValueError(msg)
 
 
-def _draw(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
+def draw_rows(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
     """Draw at most n distinct rows, each draw with chances proportional to counts.
 
     The row whose clock of rate ``counts`` rings first is drawn first.
@@ -557,7 +573,7 @@ def _repair(problem: Problem, centres, labels, rng) -> bool:
     rows, weights = problem.rows, problem.weights
     candidates = np.flatnonzero(len(empty) and _differ(rows, weights, labels, *centres))
     if len(candidates):
-        chosen = candidates[_draw(rng, rows.counts[candidates], len(empty))]
+        chosen = candidates[draw_rows(rng, rows.counts[candidates], len(empty))]
         _put(centres, empty, rows, weights, chosen)
     return bool(len(candidates))
 
@@ -654,7 +670,7 @@ def _over_blocks(
 def draw(
     counts: Counts,
     known: Rows,
-    divergence: Divergence,
+    divergence: Divergence | Unweighted,
     seed: int,
     n_init: int,
     k: int,

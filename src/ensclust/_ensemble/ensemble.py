@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ensclust._support.encoding import (
     look_up,
     noise_of,
     pieces,
+    unite,
     unmasked,
 )
 from ensclust._support.validation import (
@@ -181,6 +182,7 @@ class Ensemble:
         self.n_base_clusters = int(self.offsets[-1])
         self.missing = int(np.iinfo(columns.dtype).max)
         self.places: np.ndarray | None = None
+        self._overlap: np.ndarray | None = None
         self.multiplicity = multiplicity
 
     @property
@@ -253,6 +255,88 @@ class Ensemble:
             self.multiplicity,
         )
 
+    def join(self, *others: Any) -> Ensemble:
+        """Return the ensemble of these clusterings and more of the same objects.
+
+        Parameters
+        ----------
+        *others : Ensemble, or what one is made from
+            Clusterings of the same objects in the same order.
+
+        Examples
+        --------
+        >>> Ensemble([[0, 0], [0, 1], [1, 1]]).join([["x"], ["x"], ["y"]])
+        Ensemble(n_objects=3, n_clusterings=3, n_base_clusters=6)
+        """
+        parts = [self, *map(_as_ensemble, others)]
+        for part in parts:
+            if part.n_objects != self.n_objects:
+                msg = (
+                    f"an ensemble of {part.n_objects} objects cannot join one of "
+                    f"{self.n_objects}. Give clusterings of the same objects, in the "
+                    "same order; concat() is for other objects."
+                )
+                raise ValueError(msg)
+            own, first = _times([part, self])
+            if not np.array_equal(own, first):
+                msg = (
+                    "ensembles in which objects count differently (multiplicity) "
+                    "cannot be joined. Give them the same sample_weight."
+                )
+                raise ValueError(msg)
+        dtype = np.result_type(*(part.columns.dtype for part in parts))
+        columns = np.concatenate([_as_type(part.columns, dtype) for part in parts])
+        categories = [values for part in parts for values in part.categories]
+        return Ensemble.from_codes(columns, categories, self.multiplicity)
+
+    def concat(self, *others: Any) -> Ensemble:
+        """Return the ensemble of these objects and more, in the same clusterings.
+
+        Parameters
+        ----------
+        *others : Ensemble, or what one is made from
+            More objects. Clusterings correspond by position, and equal label values
+            are the same base cluster.
+
+        Notes
+        -----
+        Where all of them have kept their :meth:`intersections`, these are added up, and
+        no object is counted again.
+
+        Examples
+        --------
+        >>> ens = Ensemble([["a", 7], ["b", 7]]).concat([["c", 3], ["a", None]])
+        >>> ens.labels.tolist(), ens.sizes.tolist()
+        ([[0, 1], [1, 1], [2, 0], [0, -1]], [2, 1, 1, 1, 2])
+        """
+        parts = [self, *map(_as_ensemble, others)]
+        categories = self.categories
+        for part in parts:
+            if part.n_clusterings != self.n_clusterings:
+                msg = (
+                    f"an ensemble of {part.n_clusterings} clusterings cannot be "
+                    f"appended to one of {self.n_clusterings}. Give labels by the same "
+                    "clusterings; join() is for other clusterings."
+                )
+                raise ValueError(msg)
+            categories = tuple(map(unite, categories, part.categories, count()))
+        dtype = _type_for(max(map(len, categories)))
+        edges = np.cumsum([0, *(part.n_objects for part in parts)])
+        columns = np.empty((self.n_clusterings, edges[-1]), dtype)
+        for m, values in enumerate(categories):
+            for part, (a, b) in zip(parts, pairwise(edges), strict=True):
+                place = np.searchsorted(values, part.categories[m])
+                table: np.ndarray = np.append(place, np.iinfo(dtype).max).astype(dtype)
+                known = np.minimum(part.columns[m], len(place))
+                look_up(table, known, columns[m, a:b])
+        weighted = any(part.multiplicity is not None for part in parts)
+        times = np.concatenate(_times(parts)) if weighted else None
+        ensemble = Ensemble.from_codes(columns, categories, times)
+        if all(part._overlap is not None for part in parts):
+            counted = [(part.categories, part._overlap) for part in parts]
+            ensemble._overlap = add_overlaps(categories, counted)
+        return ensemble
+
     def known_by(self, rows: np.ndarray) -> Ensemble:
         """Return all objects, coded by the base clusters of some of them (a mask).
 
@@ -302,8 +386,17 @@ class Ensemble:
         -------
         ndarray of shape (Nc, Nc), int64
             ``|C_i ∩ C_j|``; the diagonal holds the sizes. Time N M^2 / 2 increments
-            of cache-resident tables, memory Nc^2.
+            of cache-resident tables, memory Nc^2. Kept for the next call, and for
+            :meth:`concat`, where that takes no more memory than the labels.
         """
+        if self._overlap is None:
+            overlap = self._count_intersections(n_jobs)
+            if overlap.nbytes > self.columns.nbytes:
+                return overlap
+            self._overlap = overlap
+        return self._overlap.copy()
+
+    def _count_intersections(self, n_jobs: int | None) -> np.ndarray:
         if self.multiplicity is not None:
             return self._weighted_intersections()
         overlap = np.zeros((self.n_base_clusters, self.n_base_clusters), np.int64)
@@ -421,6 +514,46 @@ def as_counts(labels: Any) -> Any:
     return labels if hasattr(labels, "intersections") else Ensemble(labels)
 
 
+def _as_ensemble(labels: Any) -> Ensemble:
+    return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+
+
+def _times(parts: list[Ensemble]) -> list[np.ndarray]:
+    """Return as how many the objects of each ensemble count."""
+    return [
+        np.ones(part.n_objects, np.int64)
+        if part.multiplicity is None
+        else part.multiplicity
+        for part in parts
+    ]
+
+
+def add_overlaps(values: Sequence[np.ndarray], parts: Sequence[tuple]) -> np.ndarray:
+    """Add up intersections of the same clusterings for different objects.
+
+    Parameters
+    ----------
+    values : sequence of M ndarrays
+        The label values of all parts together, sorted.
+    parts : sequence of (values, overlap)
+        The label values of each part, and its intersections.
+    """
+    offsets = np.cumsum([0, *map(len, values)])
+    total = np.zeros((offsets[-1], offsets[-1]), np.int64)
+    for own, overlap in parts:
+        if len(overlap) == len(total):
+            total += overlap
+        else:
+            at = globally(map(np.searchsorted, values, own), offsets)
+            total[np.ix_(at, at)] += overlap
+    return total
+
+
+def globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
+    """Return places within clusterings as places among all base clusters."""
+    return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
+
+
 def _encode(
     columns: list[np.ndarray], noise: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -438,7 +571,15 @@ def _encode(
 
 def _widen(codes: np.ndarray, n_clusters: int) -> np.ndarray:
     """Move codes to a type that holds ``n_clusters`` values and the sentinel."""
-    dtype = next(t for t in _DTYPES if np.iinfo(t).max >= n_clusters)
+    return _as_type(codes, _type_for(n_clusters))
+
+
+def _type_for(n_clusters: int) -> type:
+    return next(t for t in _DTYPES if np.iinfo(t).max >= n_clusters)
+
+
+def _as_type(codes: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return codes in another type, and the sentinel as its top value."""
     wide = codes.astype(dtype)
     wide[codes == np.iinfo(codes.dtype).max] = np.iinfo(dtype).max
     return wide

@@ -18,6 +18,7 @@ _MODULES = (
     "labelspace",
     "lifting",
     "merging",
+    "mixture",
     "nearest",
     "onehot",
     "pairing",

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensclust._cuts.onehot_kmeans import Divergence, Rows
+from ensclust._cuts.onehot_kmeans import Divergence, Rows, Unweighted
 from ensclust._methods.families import OneHotMethod, Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
@@ -31,7 +31,8 @@ class KCC(Weighted, OneHotMethod):
         "u_c" (category utility: squared Euclidean distance), "u_h" (entropy; this is
         :class:`ECC`), "u_cos" (cosine) or "u_lp" (p-norm), or "nu_c", "nu_h", "nu_cos",
         "nu_lp", their normalised forms: each base clustering is weighted by one over
-        the sum of squares, entropy, norm or p-norm of its cluster shares.
+        the sum of squares, entropy, norm or p-norm of its cluster shares. "u_c" is also
+        the QMI (quadratic mutual information) of Topchy, Jain and Punch, 2005.
     p : float, default=5
         The norm of "u_lp" and "nu_lp", above 1.
 
@@ -99,7 +100,7 @@ class KCC(Weighted, OneHotMethod):
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Unweighted):
     """The distance to a centroid under a utility; ``nu_...`` are normalised.
 
     With C the centroid's distribution in a clustering and c the object's cluster:
@@ -110,10 +111,6 @@ class Utility:
     name: str
     p: float = 5
     given: np.ndarray | None = None  # weights of the clusterings
-
-    def weights(self, rows: Rows) -> np.ndarray:
-        """Every object counts once."""
-        return np.ones(len(rows.labels), np.int64)
 
     def tables(self, centroids: np.ndarray, rows: Rows) -> tuple:
         """Look up the distance itself."""
@@ -147,11 +144,3 @@ class Utility:
             p = 2 if self.name == "nu_cos" else self.p
             scale = rows.per_clustering(shares**p) ** (1 / p)
         return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-
-    def constant(self, rows: Rows, weights: np.ndarray) -> float:
-        """Nothing is left out of the tables."""
-        return 0.0
-
-    def largest_constant(self, n_objects: int) -> float:
-        """Nothing is left out of the tables."""
-        return 0.0

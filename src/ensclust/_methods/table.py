@@ -76,6 +76,8 @@ METHODS = MethodTable(
         "gp-mgla": "ensclust._methods.gp_mgla:GPMGLA",
         "voting": "ensclust._methods.voting:Voting",
         "cvote": "ensclust._methods.cvote:CVote",
+        "kmodes": "ensclust._methods.kmodes:KModes",
+        "em": "ensclust._methods.em:EM",
     }
 )
 PAPER = (

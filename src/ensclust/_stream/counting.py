@@ -6,7 +6,7 @@ which they come can change a bit of what follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count
@@ -14,15 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.ensemble import Ensemble, Fragments
+from ensclust._ensemble.ensemble import (
+    Ensemble,
+    Fragments,
+    add_overlaps,
+    globally,
+)
 from ensclust._ensemble.flow import Assignment, TooManyRowsError
 from ensclust._files.cells import meaning, no_label, present_texts
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
-from ensclust._support.encoding import NOWHERE
-from ensclust._support.validation import explaining, gibibytes, mixed_labels
+from ensclust._support.encoding import NOWHERE, unite
+from ensclust._support.validation import explaining, gibibytes
 
 
 @dataclass(frozen=True)
@@ -133,15 +138,9 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
     """Return the counts of both; label values that only one has are made room for."""
     check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
     with explaining(f"block {min(other.lengths) + 1}", TypeError, raised=TypeError):
-        values = tuple(map(_union, count(), one.values, other.values))
-    if sum(map(len, values)) == len(one.overlap) == len(other.overlap):
-        overlap = one.overlap + other.overlap
-    else:
-        offsets = np.cumsum([0, *map(len, values)])
-        overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
-        for part in (one, other):
-            at = _globally(map(np.searchsorted, values, part.values), offsets)
-            overlap[np.ix_(at, at)] += part.overlap
+        values = tuple(map(unite, one.values, other.values, count()))
+    parts = [(part.values, part.overlap) for part in (one, other)]
+    overlap = add_overlaps(values, parts)
     return BlockCounts(
         one.lengths | other.lengths, one.n_absent + other.n_absent, values, overlap
     )
@@ -155,19 +154,6 @@ def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
             f"{n_columns}. Give the same columns in every block."
         )
         raise ValueError(msg)
-
-
-def _union(m: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    if not len(one) or not len(other):
-        return one if len(one) else other
-    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
-        raise mixed_labels(m, one[0].item(), other[0].item())
-    return one if np.array_equal(one, other) else np.union1d(one, other)
-
-
-def _globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
-    """Return places within clusterings as places among all base clusters."""
-    return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
 
 
 def fix_encoding(
@@ -192,7 +178,7 @@ def fix_encoding(
         values.append(own)
         places.append(place)
     offsets = np.cumsum([0, *map(len, values)])
-    at = _globally(places, offsets)
+    at = globally(places, offsets)
     overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
     np.add.at(overlap, np.ix_(at, at), counts.overlap)
     known = replace(encoding, are_numbers=tuple(numbers), categories=tuple(values))

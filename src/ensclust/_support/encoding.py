@@ -65,6 +65,18 @@ def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
     return values.astype(object), known.astype(object)  # above 2**63 there is no int64
 
 
+def unite(one: np.ndarray, other: np.ndarray, m: int) -> np.ndarray:
+    """Return the label values of clustering m that either has, sorted, or raise."""
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    one, other = comparable(other, one, m)[::-1]
+    if np.array_equal(one, other):
+        return one
+    both = np.union1d(one, other)
+    is_large = both.dtype.kind == "O" and both[0] >= 0  # above 2**63
+    return both.astype(np.uint64) if is_large else both
+
+
 def encode_column(
     column: np.ndarray, index: int, noise: str = "missing"
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -152,7 +152,8 @@ def texts(labels):
 def model_of(variant, k=K, **options):
     """Return an estimator for labels that exist."""
     method, own = VARIANTS[variant]
-    cls = getattr(ensclust, method.upper().replace("-", ""))
+    public = {name.lower(): name for name in ensclust.__all__}  # a name in the package
+    cls = getattr(ensclust, public[method.replace("-", "")])
     options = {"base": "precomputed", "random_state": SEED, **own, **options}
     return cls(k, **options)
 

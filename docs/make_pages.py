@@ -9,9 +9,11 @@ from benchmarks import causes, report, results, table
 
 from docs import make_readme
 from ensclust._methods import METHODS
+from ensclust.paper import _layout
 
 DOCS = Path(__file__).parent
 CAUSES = make_readme.REPRODUCTION.with_name("causes.json")
+COMPARISON = make_readme.REPRODUCTION.with_name("methods") / "methods.json"
 LARGE = (
     ("crowd-10000000", "ecpcs-mc"),
     ("wide", "ensclust"),
@@ -20,13 +22,50 @@ LARGE = (
     ("first-use", "first"),
     ("first-use", "second"),
 )
+DECISIONS = {
+    "the best mean score; a tree, any number of clusters from one run; up to some "
+    "10⁵ distinct label rows": ("ecpcs-hc", "wct"),
+    "a good result at any size, shares of each cluster, quick labels for new objects": (
+        "ecpcs-mc",
+        "lwmc",
+    ),
+    "the same by a cut, any number of clusters from one decomposition": (
+        "ecpcs-bg",
+        "lwgp",
+        "usenc",
+    ),
+    "the number of clusters left to the method (`n_clusters=None`)": ("communities",),
+    "probabilities of the clusters, or k by an information criterion "
+    '(`n_clusters="bic"`)': ("em",),
+    "votes, as R's clue and cola take them, or cumulative ones": ("voting", "cvote"),
+    "clusters of about equal size": ("mcla", "cspa", "hbgf"),
+    "a tree in which base clusters, or clusterings, count as far as the others confirm "
+    "them": ("lwea", "weac"),
+    'the classic baseline, or k from the tree itself (`n_clusters="lifetime"`)': (
+        "eac",
+    ),
+    "what other papers compare with": (
+        "srs",
+        "ptgp",
+        "pta",
+        "gp-mgla",
+        "lce-bg",
+        "kcc",
+        "ecc",
+        "sec",
+        "kmodes",
+    ),
+}
 FAMILIES = {"methods-few": "few", "methods": "objects", "methods-many": "many"}
 
 
 def render() -> dict[Path, str]:
     """Return the pages with their parts brought up to date."""
     parts = {
-        DOCS / "guide" / "which-method.md": {"methods": methods},
+        DOCS / "guide" / "which-method.md": {
+            "decisions": decisions,
+            "methods": methods,
+        },
         DOCS / "performance.md": {"speed": speed, "large": large, "bounds": bounds},
         DOCS / "reproduction.md": {
             "reproduction": make_readme.reproduction,
@@ -39,28 +78,47 @@ def render() -> dict[Path, str]:
     }
 
 
+def decisions() -> str:
+    """Return which methods to take for what, with what was measured of them."""
+    nmi, ari = json.loads(COMPARISON.read_text())[:2]
+    measured = results.collect(measurements())
+    rows = [("you want", "take", "NMI", "ARI", "time")]
+    for want, names in DECISIONS.items():
+        for place, method in enumerate(names):
+            scores = [f"{t['methods'][method]['score']:.1f}" for t in (nmi, ari)]
+            time = cell(measured, "methods", method)
+            rows.append(("" if place else want, f"`{method}`", *scores, time))
+    return f"{_layout.grid(rows, left=2)}\n"
+
+
 def methods() -> str:
     """Return scores, ranks and seconds of the methods, the best first."""
-    found = json.loads(make_readme.REPRODUCTION.read_text())
+    nmi, ari = json.loads(COMPARISON.read_text())[:2]
     measured = results.collect(measurements())
-    averages = [found["averages"][f"{measure} true-k"] for measure in ("nmi", "ari")]
-    ranks = averages[0]["rank"]
-    rows = [("method", "NMI", "rank", "ARI", "rank", "time")]
-    for method in sorted(found["methods"], key=lambda name: ranks.get(name, 99)):
-        scores = [
-            f"{average[what][method]:.1f}" if method in average[what] else ""
-            for average in averages
-            for what in ("score", "rank")
-        ]
-        rows.append((f"`{method}`", *scores, cell(measured, "methods", method)))
+    rows = [("method", "NMI", "against `ecpcs-hc`", "rank", "ARI", "rank", "time")]
+    for method, own in nmi["methods"].items():
+        other = ari["methods"][method]
+        rows.append(
+            (
+                f"`{method}`",
+                f"{own['score']:.1f}",
+                f"{own['difference']:+.1f} ± {own['difference error']:.1f}",
+                f"{own['rank']:.1f} ± {own['rank error']:.1f}",
+                f"{other['score']:.1f}",
+                f"{other['rank']:.1f} ± {other['rank error']:.1f}",
+                cell(measured, "methods", method),
+            )
+        )
     size = table.SIZES["full"]
-    unfinished = " Empty: not yet run on all of them." * any("" in row for row in rows)
     return (
-        f"{found['n_runs']} runs on {len(found['datasets'])} datasets of the ECPCS "
-        "paper, asked for as many clusters as there are classes: average NMI and ARI "
-        "with the classes in percent, and average rank among the methods (1 is best). "
-        f"Time: the consensus of {size['objects']:,} objects in {size['base']['m']} "
-        f"base clusterings.{unfinished}\n\n{make_readme.markdown(rows)}\n"
+        f"{nmi['n_runs']} runs on {len(nmi['datasets'])} datasets of the ECPCS paper, "
+        "asked for as many clusters as there are classes: mean NMI and ARI with the "
+        "classes in percent, and mean rank among the methods (1 is best), with "
+        "standard errors over the datasets. Time: the consensus of "
+        f"{size['objects']:,} objects in {size['base']['m']} base clusterings. The "
+        "[whole comparison](../../benchmarks/results/methods/methods.md) also has the "
+        "best of ten numbers of clusters; `ensclust reproduce methods` made it.\n\n"
+        f"{make_readme.markdown(rows)}\n"
     )
 
 

@@ -20,6 +20,7 @@ PARENTS = {
         "table4-max",
     ],
     "performance": ["speed/report"],
+    "guide/which-method": ["methods/methods"],
 }
 
 
@@ -41,6 +42,6 @@ def turn_links(_app, name: str, source: list[str]) -> None:
     text = re.sub(r"\((?:\.\./)+examples/(\w+)\.py", rf"({up}gallery/\1.rst", text)
     below = [x for x in PARENTS.get(name, ()) if (TARGET / f"{x}.md").exists()]
     if below:
-        listed = "\n".join(f"results/{x}" for x in below)
+        listed = "\n".join(f"/results/{x}" for x in below)
         text += f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     source[0] = text

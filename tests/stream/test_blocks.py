@@ -361,7 +361,7 @@ def test_predict_says_how_to_pass_over_a_stream(labels):
 
 def test_numbers_in_texts_are_told_from_names():
     columns = [np.array(["10", "9", "NA"]), np.array(["10", "x", "9"])]
-    encoding = Encoding(holds_cells=True)
+    encoding = Encoding()
     counts, encoding = fix_encoding(
         count_block(columns, 0, encoding=encoding), encoding
     )

@@ -14,16 +14,15 @@ import numpy as np
 from ensclust import _kernels
 from ensclust._files.tables import read_labels
 from ensclust._support import notebook, parallel
+from ensclust._support.containers import as_column, table_columns
 from ensclust._support.encoding import (
     as_sequence,
-    as_vector,
     comparable,
     encode_column,
     first_places,
     look_up,
     noise_of,
     pieces,
-    unmasked,
 )
 from ensclust._support.validation import (
     bad_label_shape,
@@ -65,7 +64,9 @@ class Ensemble:
     ----------
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
-        number, NaN or None means "not clustered here". A list of M label vectors
+        number, NaN or None means "not clustered here". Texts mean what they mean in a
+        file: a word that pandas.read_csv takes for missing, such as "NA", is missing,
+        and texts that are all whole numbers are numbers. A list of M label vectors
         (arrays, Series or Categoricals of length n_objects) means M clusterings. An
         Ensemble is taken as it is.
     noise : "missing" or "own-cluster", default="missing"
@@ -126,7 +127,7 @@ class Ensemble:
             columns = label_columns(labels, noise)
             if not are_vectors(labels):
                 check_rows(labels, len(columns[0]), len(columns))
-            self._adopt(*_encode(columns, noise))
+            self._adopt(*encode_columns(columns, noise))
 
     @classmethod
     def from_clusterings(
@@ -147,7 +148,7 @@ class Ensemble:
         check_noise(noise)
         if not hasattr(clusterings, "__iter__"):
             raise no_clusterings(clusterings)
-        return cls.from_codes(*_encode(_label_vectors(clusterings), noise))
+        return cls.from_codes(*encode_columns(_label_vectors(clusterings), noise))
 
     @classmethod
     def from_codes(
@@ -286,7 +287,8 @@ class Ensemble:
             raise ValueError(msg)
         codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
         for m, (column, own) in enumerate(zip(columns, self.categories, strict=True)):
-            code, new = encode_column(column, m, noise_of(own))
+            is_text = own.dtype.kind == "U"  # then "7" is a name too
+            code, new = encode_column(column, m, noise_of(own), as_names=is_text)
             values, known = comparable(new, own, m)
             place = np.searchsorted(known, values)
             found = place < len(known)
@@ -421,14 +423,14 @@ def as_counts(labels: Any) -> Any:
     return labels if hasattr(labels, "intersections") else Ensemble(labels)
 
 
-def _encode(
-    columns: list[np.ndarray], noise: str
+def encode_columns(
+    columns: Sequence[Any], noise: str, *, as_names: bool = False
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return (M, N) codes in the smallest unsigned type, and the label values."""
     codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
     categories = []
     for m, column in enumerate(columns):
-        code, values = encode_column(column, m, noise)
+        code, values = encode_column(column, m, noise, as_names=as_names)
         categories.append(values)
         if len(values) > np.iinfo(codes.dtype).max:
             codes = _widen(codes, len(values))
@@ -456,8 +458,8 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
-    """Return the M columns of a label table, each (N,).
+def label_columns(labels: Any, noise: str = "own-cluster") -> list[Any]:
+    """Return the M columns of a label table, each (N,), for :func:`encode_column`.
 
     ``labels`` is an array-like, a DataFrame, a list of label vectors, or the path of a
     file that :func:`ensclust.io.read_labels` reads.
@@ -465,18 +467,15 @@ def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     if are_vectors(labels):
         return _label_vectors(labels)
     if isinstance(labels, str | os.PathLike):
-        labels = read_labels(labels).labels(noise)
+        return read_labels(labels).label_columns(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
         msg = (
             f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
             "adata, keys=[...]), or give its columns, adata.obs[[...]]."
         )
         raise TypeError(msg)
-    if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
-        columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
-    elif hasattr(labels, "get_columns"):  # polars
-        columns = [column.to_numpy() for column in labels.get_columns()]
-    else:
+    columns = table_columns(labels)
+    if columns is None:
         labels = _table(labels)
         columns = list(labels.T)
     if len(labels.shape) != 2 or 0 in labels.shape:
@@ -495,8 +494,8 @@ def are_vectors(labels: Any) -> bool:
     )
 
 
-def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
-    """Return label vectors of the same objects as arrays of equal length, or raise."""
+def _label_vectors(clusterings: Iterable[Any]) -> list[Any]:
+    """Return label vectors of the same objects as columns of equal length, or raise."""
     vectors = [as_sequence(vector) for vector in clusterings]
     lengths = [len(vector) for vector in vectors]
     for m, length in enumerate(lengths):
@@ -510,7 +509,15 @@ def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
     if not vectors or not lengths[0]:
         raise bad_label_shape((0, len(vectors)))
     _check_index(vectors)
-    return [as_vector(vector) for vector in vectors]
+    columns = list(map(as_column, vectors))
+    for column in columns:
+        if column.ndim != 1:
+            msg = (
+                f"a clustering has shape {column.shape}; expected one label per "
+                "object. For an (N, M) table of labels use Ensemble(labels)."
+            )
+            raise ValueError(msg)
+    return columns
 
 
 def _check_index(vectors: list[Any]) -> None:
@@ -534,12 +541,14 @@ def _table(labels: Any) -> np.ndarray:
         )
         raise TypeError(msg)
     try:
-        table = unmasked(labels)
+        table = labels if isinstance(labels, np.ndarray) else np.asarray(labels)
     except ValueError as error:
         raise ragged_rows(labels) from error
     if table.ndim == 0:
         raise no_table(labels)
-    if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
-        # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
+    is_list = not isinstance(labels, np.ndarray)
+    is_huge = table.dtype.kind == "f" and is_list and (np.abs(table) >= 2.0**53).any()
+    if is_list and (is_huge or table.dtype.kind in "US"):
+        # Integers may have become floats, [[1, "a"], ...] would turn 1 into "1".
         table = np.asarray(labels, dtype=object)
     return table

@@ -72,9 +72,6 @@ class Blocks:
     ----------
     engine : str
         As above.
-    holds_cells : bool
-        Whether texts are cells of a file, where "NA" means "not clustered" and "7" is a
-        number, and not labels as they stand.
     identity : str
         Tells this source from others between runs; empty if nothing does.
     path : Path or None
@@ -107,7 +104,6 @@ class Blocks:
         self.engine = check_choice(engine, "engine", ("blocks", "dask"))
         check_choice(content, "content", ("labels", "features"))
         _check_use(source, rows=rows, columns=columns, id_column=id_column)
-        self.holds_cells = False
         self.identity = ""
         self.path: Path | None = None
         self.names: list[str] | None = None
@@ -195,7 +191,7 @@ class Blocks:
         ``function`` takes and returns lists of columns, and can be sent elsewhere.
         """
         other = copy(self)
-        other.holds_cells, other.identity = False, ""
+        other.identity = ""
         if self._function is not None:
             other._function = partial(_each, function, self._function)
         other._list = [
@@ -225,7 +221,6 @@ class Blocks:
             files = sorted(file for file in path.rglob("*") if file.is_file())
         else:
             files = block_files.find(path)
-            self.holds_cells = content == "labels"
             names = None
             for file in files:
                 source = block_files.open_source(file, columns, content)
@@ -298,7 +293,7 @@ def as_blocks(value: Any, content: str = "labels") -> Blocks:
     return value if isinstance(value, Blocks) else Blocks(value, content=content)
 
 
-def columns_of(value: Any) -> list[np.ndarray]:
+def columns_of(value: Any) -> list[Any]:
     """Return the columns of one block, each contiguous in memory."""
     is_plain = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
     if is_plain and value.ndim == 2 and 0 not in value.shape:

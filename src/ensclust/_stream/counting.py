@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._ensemble.ensemble import Ensemble, Fragments
+from ensclust._ensemble.ensemble import Ensemble, Fragments, encode_columns
 from ensclust._ensemble.flow import Assignment, TooManyRowsError
-from ensclust._files.cells import meaning, no_label, present_texts
+from ensclust._files.cells import no_label
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
-from ensclust._support.encoding import NOWHERE
+from ensclust._support.encoding import NOWHERE, comparable, integers
+from ensclust._support.label_texts import are_numbers, meaning
 from ensclust._support.validation import explaining, gibibytes, mixed_labels
 
 
@@ -33,10 +34,6 @@ class Encoding:
     ----------
     noise : str
         What negative labels mean, as in :class:`Ensemble`.
-    holds_cells : bool
-        Whether texts are cells of a file.
-    are_numbers : tuple of bool
-        The columns of texts that turned out to hold whole numbers only.
     categories : tuple of ndarray
         The label values of each clustering, sorted; empty until all are known.
     used : tuple of int or None
@@ -44,24 +41,21 @@ class Encoding:
     """
 
     noise: str = "missing"
-    holds_cells: bool = False
-    are_numbers: tuple[bool, ...] = ()
     categories: tuple[np.ndarray, ...] = ()
     used: tuple[int, ...] | None = None
 
     def encode(self, columns: Sequence[np.ndarray]) -> Ensemble:
         """Return the rows of one block, coded by the values of all blocks.
 
-        Until these are known, by its own.
+        Until these are known, by its own, among which texts are names: that all of them
+        are numbers shows only at the end.
         """
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
-        if self.holds_cells:
-            chosen = list(
-                map(_cells, chosen, self.are_numbers or (False,) * len(chosen))
-            )
         if not self.categories:
-            return Ensemble.from_clusterings(chosen, noise=self.noise)
+            return Ensemble.from_codes(
+                *encode_columns(chosen, self.noise, as_names=True)
+            )
         return without_objects(self.categories).recode_columns(chosen)
 
     def select(self, clusterings: np.ndarray) -> Encoding:
@@ -70,21 +64,9 @@ class Encoding:
         used = range(len(self.categories)) if self.used is None else self.used
         return replace(
             self,
-            are_numbers=tuple(self.are_numbers[m] for m in chosen),
             categories=tuple(self.categories[m] for m in chosen),
             used=tuple(used[m] for m in chosen),
         )
-
-
-def _cells(column: np.ndarray, is_number: bool) -> np.ndarray:  # noqa: FBT001  mapped
-    if column.dtype.kind not in "OUT":
-        return column
-    texts = present_texts(column)
-    if not is_number:
-        return texts
-    known, codes = np.unique([text or "" for text in texts], return_inverse=True)
-    label = meaning(known.tolist())
-    return np.array([label[text] for text in known.tolist()], np.int64)[codes]
 
 
 @dataclass(frozen=True)
@@ -140,7 +122,7 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
         offsets = np.cumsum([0, *map(len, values)])
         overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
         for part in (one, other):
-            at = _globally(map(np.searchsorted, values, part.values), offsets)
+            at = _globally(map(_places, values, part.values, count()), offsets)
             overlap[np.ix_(at, at)] += part.overlap
     return BlockCounts(
         one.lengths | other.lengths, one.n_absent + other.n_absent, values, overlap
@@ -162,7 +144,14 @@ def _union(m: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return one if len(one) else other
     if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
         raise mixed_labels(m, one[0].item(), other[0].item())
-    return one if np.array_equal(one, other) else np.union1d(one, other)
+    if one.dtype.kind == other.dtype.kind:
+        return one if np.array_equal(one, other) else np.union1d(one, other)
+    return integers(sorted({*one.tolist(), *other.tolist()}))  # int64 beside uint64
+
+
+def _places(values: np.ndarray, own: np.ndarray, m: int) -> np.ndarray:
+    own, values = comparable(own, values, m)
+    return np.searchsorted(values, own)
 
 
 def _globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
@@ -174,28 +163,25 @@ def fix_encoding(
     counts: BlockCounts, encoding: Encoding
 ) -> tuple[BlockCounts, Encoding]:
     """Decide which columns of texts hold numbers, and know the encoding of all rows."""
-    values, places, numbers = [], [], []
+    values, places = [], []
     for m, texts in enumerate(counts.values):
         own, place = texts, np.arange(len(texts))
-        is_text = encoding.holds_cells and texts.dtype.kind == "U"
-        if is_text:
-            label = meaning(texts.tolist())
-            for text in texts.tolist():
-                if label[text] is None:
-                    where = f"column {m + 1}"
-                    raise no_label(where, text)
-            labels = np.array([label[text] for text in texts.tolist()], np.int64)
-            is_text = not np.array_equal(labels, place)  # names are 0, 1, ... in order
-            if is_text:
-                own, place = np.unique(labels, return_inverse=True)
-        numbers.append(is_text)
+        given = texts.tolist() if texts.dtype.kind == "U" else []
+        label = meaning(given)
+        for text in given:
+            if label[text] is None:
+                where = f"column {m + 1}"
+                raise no_label(where, text)
+        if given and are_numbers(given):
+            labels = np.array([label[text] for text in given], np.int64)
+            own, place = np.unique(labels, return_inverse=True)
         values.append(own)
         places.append(place)
     offsets = np.cumsum([0, *map(len, values)])
     at = _globally(places, offsets)
     overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
     np.add.at(overlap, np.ix_(at, at), counts.overlap)
-    known = replace(encoding, are_numbers=tuple(numbers), categories=tuple(values))
+    known = replace(encoding, categories=tuple(values))
     return replace(counts, values=tuple(values), overlap=overlap), known
 
 

@@ -275,26 +275,32 @@ class Ensemble:
 
         A value that no object of this ensemble has counts as "not clustered".
         """
-        return self.recode_columns(label_columns(labels))
-
-    def recode_columns(self, columns: Sequence[np.ndarray]) -> Ensemble:
-        """Do as :meth:`recode` for labels that come as M columns."""
+        columns = label_columns(labels)
         if len(columns) != self.n_clusterings:
             msg = (
                 f"labels has {len(columns)} columns; the ensemble has "
                 f"{self.n_clusterings} clusterings. Give one label per clustering."
             )
             raise ValueError(msg)
-        codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
-        for m, (column, own) in enumerate(zip(columns, self.categories, strict=True)):
-            is_text = own.dtype.kind == "U"  # then "7" is a name too
-            code, new = encode_column(column, m, noise_of(own), as_names=is_text)
+        noise = list(map(noise_of, self.categories))
+        return self.translate(*encode_columns(columns, noise, as_names=True))
+
+    def translate(
+        self, columns: np.ndarray, categories: Sequence[np.ndarray]
+    ) -> Ensemble:
+        """Return (M, N) codes of other categories, numbered by those of this ensemble.
+
+        A value that no object of this ensemble has counts as "not clustered".
+        """
+        codes = np.empty(columns.shape, self.columns.dtype)
+        for m, (new, own) in enumerate(zip(categories, self.categories, strict=True)):
             values, known = comparable(new, own, m)
             place = np.searchsorted(known, values)
             found = place < len(known)
             found[found] = known[place[found]] == values[found]
             table = np.append(np.where(found, place, self.missing), self.missing)
-            look_up(table.astype(codes.dtype), code, codes[m])
+            there = np.minimum(columns[m], len(new))  # the sentinel is far above
+            look_up(table.astype(codes.dtype), there, codes[m])
         return Ensemble.from_codes(codes, self.categories)
 
     def intersections(self, *, n_jobs: int | None = None) -> np.ndarray:
@@ -424,13 +430,17 @@ def as_counts(labels: Any) -> Any:
 
 
 def encode_columns(
-    columns: Sequence[Any], noise: str, *, as_names: bool = False
+    columns: Sequence[Any], noise: str | list[str], *, as_names: bool = False
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return (M, N) codes in the smallest unsigned type, and the label values."""
+    """Return (M, N) codes in the smallest unsigned type, and the label values.
+
+    ``noise`` is the same for all columns, or one for each.
+    """
+    each = [noise] * len(columns) if isinstance(noise, str) else noise
     codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
     categories = []
     for m, column in enumerate(columns):
-        code, values = encode_column(column, m, noise, as_names=as_names)
+        code, values = encode_column(column, m, each[m], as_names=as_names)
         categories.append(values)
         if len(values) > np.iinfo(codes.dtype).max:
             codes = _widen(codes, len(values))

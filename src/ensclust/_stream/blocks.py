@@ -53,7 +53,8 @@ class Blocks:
         order of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory
         mapped or not); a list of arrays; or a function without arguments that returns
         an iterator of arrays. Every pass calls it again, so a bare generator, which
-        would be empty at the second pass, is refused.
+        would be empty at the second pass, is refused. A block whose rows are not those
+        of the pass before is refused by name.
     rows : int or None, default=None
         Rows per block, where the source leaves a choice; None is as many as hold 2^23
         cells, in whole row groups or chunks. Never changes a result.
@@ -109,7 +110,8 @@ class Blocks:
         self.names: list[str] | None = None
         self._list: list[Block] = []
         self._stamps: list[tuple[str, int, int]] = []
-        self._last: list = [None]  # what the function returned, for all copies
+        # What the function returned, and how many blocks of it; for all copies.
+        self._last: list = [None, None]
         self._function: Callable | None = None
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
@@ -157,7 +159,31 @@ class Blocks:
             )
             raise TypeError(msg)
         self._last[0] = arrays
-        return _from_function(self._function, arrays)
+        return self._from_function(arrays)
+
+    def _from_function(self, arrays: Any) -> Iterator[Block]:
+        """Yield the blocks that a function returned; one that fails is named."""
+        if not hasattr(arrays, "__iter__"):
+            msg = f"{self._function!r} returned {type(arrays).__name__}. Give {KINDS}."
+            raise TypeError(msg)
+        i, left = 0, iter(arrays)
+        while True:
+            try:
+                array = next(left)
+            except StopIteration:
+                break
+            except Exception as error:
+                msg = f"block {i + 1}: {type(error).__name__}: {error}"
+                raise ValueError(msg) from error
+            i += 1
+            yield Block(f"block {i}", partial(columns_of, array))
+        if self._last[1] not in (None, i):
+            msg = (
+                f"{i} blocks came; there were {self._last[1]} in the pass before. A "
+                "stream must give the same rows in every pass."
+            )
+            raise ValueError(msg)
+        self._last[1] = i
 
     @property
     def n_blocks(self) -> int | None:
@@ -355,24 +381,6 @@ def _without_arguments(function: Callable) -> Callable:
     except ValueError:  # some that are written in C do not say
         pass
     return function
-
-
-def _from_function(function: Callable, arrays: Any) -> Iterator[Block]:
-    """Yield the blocks that a function returned; one that fails is named."""
-    if not hasattr(arrays, "__iter__"):
-        msg = f"{function!r} returned {type(arrays).__name__}. Give {KINDS}."
-        raise TypeError(msg)
-    i, left = 0, iter(arrays)
-    while True:
-        try:
-            array = next(left)
-        except StopIteration:
-            return
-        except Exception as error:
-            msg = f"block {i + 1}: {type(error).__name__}: {error}"
-            raise ValueError(msg) from error
-        i += 1
-        yield Block(f"block {i}", partial(columns_of, array))
 
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:

@@ -7,7 +7,7 @@ which they come can change a bit of what follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
 from typing import Any
@@ -21,6 +21,7 @@ from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
+from ensclust._support.digests import check_unchanged, checksum
 from ensclust._support.encoding import NOWHERE, comparable, integers
 from ensclust._support.label_texts import are_numbers, meaning
 from ensclust._support.validation import explaining, gibibytes, mixed_labels
@@ -38,25 +39,34 @@ class Encoding:
         The label values of each clustering, sorted; empty until all are known.
     used : tuple of int or None
         The columns to use; None is all.
+    known : dict of int to tuple
+        Rows and checksum of each block, by its number, once it was counted; the
+        checksum is None where it is not known.
     """
 
     noise: str = "missing"
     categories: tuple[np.ndarray, ...] = ()
     used: tuple[int, ...] | None = None
+    known: dict[int, tuple[int, int | None]] = field(default_factory=dict)
 
-    def encode(self, columns: Sequence[np.ndarray]) -> Ensemble:
+    def encode(
+        self, columns: Sequence[Any], number: int
+    ) -> tuple[Ensemble, tuple[int, int]]:
         """Return the rows of one block, coded by the values of all blocks.
 
         Until these are known, by its own, among which texts are names: that all of them
-        are numbers shows only at the end.
+        are numbers shows only at the end. Also return the number of rows and a checksum
+        of them; raise where these are not what they were when the block was counted.
         """
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
+        codes, values = encode_columns(chosen, self.noise, as_names=True)
+        mark = codes.shape[1], checksum([codes, *values])
+        if self.known:
+            check_unchanged(number, mark, self.known)
         if not self.categories:
-            return Ensemble.from_codes(
-                *encode_columns(chosen, self.noise, as_names=True)
-            )
-        return without_objects(self.categories).recode_columns(chosen)
+            return Ensemble.from_codes(codes, values), mark
+        return without_objects(self.categories).translate(codes, values), mark
 
     def select(self, clusterings: np.ndarray) -> Encoding:
         """Return the encoding of some clusterings (a mask)."""
@@ -66,6 +76,7 @@ class Encoding:
             self,
             categories=tuple(self.categories[m] for m in chosen),
             used=tuple(used[m] for m in chosen),
+            known={i: (rows, None) for i, (rows, _) in self.known.items()},
         )
 
 
@@ -77,6 +88,8 @@ class BlockCounts:
     ----------
     lengths : dict of int to int
         Rows of each block, by its number.
+    marks : dict of int to int
+        Their checksums.
     n_absent : int
         Rows that no clustering contains.
     values : tuple of ndarray
@@ -86,6 +99,7 @@ class BlockCounts:
     """
 
     lengths: dict[int, int]
+    marks: dict[int, int]
     n_absent: int
     values: tuple[np.ndarray, ...]
     overlap: np.ndarray
@@ -102,9 +116,10 @@ def count_block(
     encoding: Encoding,
 ) -> BlockCounts:
     """Count one block; time N M^2 / 2 and memory Nc^2 numbers."""
-    ensemble = encoding.encode(columns)
+    ensemble, (n_rows, mark) = encoding.encode(columns, number)
     return BlockCounts(
-        {number: ensemble.n_objects},
+        {number: n_rows},
+        {number: mark},
         int(ensemble.absent().sum()),
         ensemble.categories,
         ensemble.intersections(),
@@ -125,7 +140,11 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
             at = _globally(map(_places, values, part.values, count()), offsets)
             overlap[np.ix_(at, at)] += part.overlap
     return BlockCounts(
-        one.lengths | other.lengths, one.n_absent + other.n_absent, values, overlap
+        one.lengths | other.lengths,
+        one.marks | other.marks,
+        one.n_absent + other.n_absent,
+        values,
+        overlap,
     )
 
 
@@ -433,6 +452,8 @@ def tally(
             checkpoint.save(stage, _arrays_of(found))
     if not is_known:
         found, encoding = fix_encoding(found, encoding)
+    known = {i: (rows, found.marks.get(i)) for i, rows in found.lengths.items()}
+    encoding = replace(encoding, known=known)
     return Tally(blocks, found, encoding, checkpoint=checkpoint, budget=budget)
 
 
@@ -468,6 +489,7 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
     n_columns = sum(name.startswith("values") for name in arrays)
     return BlockCounts(
         dict(arrays["lengths"].tolist()),
+        dict(arrays["marks"].tolist()) if "marks" in arrays else {},
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],
@@ -477,6 +499,7 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
 def _arrays_of(found: BlockCounts) -> dict[str, Any]:
     return {
         "lengths": np.array(list(found.lengths.items()), np.int64).reshape(-1, 2),
+        "marks": np.array(list(found.marks.items()), np.int64).reshape(-1, 2),
         "absent": np.array(found.n_absent),
         "overlap": found.overlap,
         **{f"values{m}": column for m, column in enumerate(found.values)},
@@ -496,16 +519,12 @@ def in_memory(counts: Any) -> Ensemble:
 
 def _on_rows(columns, number: int, *, encoding, starts, work) -> Any:
     """Work on the label rows of a block."""
-    rows = encoding.encode(columns)
-    expected = np.diff(starts)[number] if number < len(starts) - 1 else 0
-    if len(rows) != expected:
-        msg = f"{len(rows)} rows came; there were {expected} in the pass before."
-        raise ValueError(msg)
+    rows, _ = encoding.encode(columns, number)
     return work(rows, starts[number])
 
 
-def _label(columns, *, encoding: Encoding, assignment: Assignment) -> np.ndarray:
-    return assignment.label(encoding.encode(columns))
+def _label(columns, number: int, *, encoding, assignment: Assignment) -> np.ndarray:
+    return assignment.label(encoding.encode(columns, number)[0])
 
 
 def _chosen(rows: Ensemble, start: int, *, objects: np.ndarray) -> dict:

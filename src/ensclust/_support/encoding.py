@@ -68,11 +68,19 @@ def as_sequence(vector: Any) -> Any:
 
 
 def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
-    """Return two sets of label values in types that compare exactly, or raise."""
-    if not len(values) or not len(known) or values.dtype.kind == known.dtype.kind:
+    """Return two sets of label values in types that compare exactly, or raise.
+
+    Texts are read as numbers where those that are known are numbers.
+    """
+    kinds = values.dtype.kind, known.dtype.kind
+    if not len(values) or not len(known) or kinds[0] == kinds[1]:
         return values, known
-    if "U" in (values.dtype.kind, known.dtype.kind):
-        raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
+    if "U" in kinds:
+        texts = values.tolist() if kinds[0] == "U" else [""]
+        read = [text_number(text) for text in texts if NUMBER.fullmatch(text)]
+        if len(read) < len(texts) or None in read:
+            raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
+        values = np.array(read)
     return values.astype(object), known.astype(object)  # above 2**63 there is no int64
 
 

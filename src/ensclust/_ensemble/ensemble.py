@@ -275,7 +275,10 @@ class Ensemble:
 
         A value that no object of this ensemble has counts as "not clustered".
         """
-        columns = label_columns(labels)
+        return self.recode_columns(label_columns(labels))
+
+    def recode_columns(self, columns: Sequence[Any]) -> Ensemble:
+        """Do as :meth:`recode` for labels that come as M columns."""
         if len(columns) != self.n_clusterings:
             msg = (
                 f"labels has {len(columns)} columns; the ensemble has "

@@ -81,7 +81,7 @@ def select_k(
     Three of them grow while the consensus is coarser than its inputs, whatever the
     data, hence the knee, see ``_quality.criteria.suggest``. Where a criterion grows
     steadily to the end of the range, as of noise, the largest k is suggested. A warning
-    is given where no k stands out by "anmi" and "pac", see
+    is given where no k stands out by "anmi", "pac" and "eigengap", see
     ``_quality.criteria.stands_out``; of noise of a single feature, or of skewed ones,
     it may not be.
 
@@ -142,7 +142,9 @@ def _warn_of_noise(found: KSelection, sample: Ensemble, labels: dict, n_jobs) ->
         return criteria_.pac(pairs)
 
     anmi = np.array(found.scores[found.decisive])
-    if not stands_out(found.ks, anmi, found.best_k, pac):
+    between = list(range(found.ks[0], found.ks[-1] + 1))
+    gaps = partial(criteria_.eigengaps, sample, between, n_jobs=n_jobs)
+    if not stands_out(found.ks, anmi, found.best_k, pac, gaps):
         warn(
             f"no number of clusters from {found.ks[0]} to {found.ks[-1]} stands out, "
             f"as of noise; best_k = {found.best_k} is the best of them, and may mean "

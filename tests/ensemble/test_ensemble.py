@@ -43,7 +43,7 @@ def test_a_frame_may_hold_categories_and_nullable_integers():
     )
     ens = Ensemble(frame)
     assert ens.labels.tolist() == [[1, 0], [-1, -1], [0, 0]]
-    assert ens.categories[0].tolist() == ["0", "1"]
+    assert ens.categories[0].tolist() == [0, 1]  # as from a file
 
 
 def test_columns_with_the_same_name_are_all_read():

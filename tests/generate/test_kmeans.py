@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -246,6 +247,26 @@ def test_an_outlier_does_not_cost_the_others_their_digits():
     with pytest.warns(UserWarning, match="because of a few objects that are far out"):
         ours, theirs = agreement(X, y, 7)
     assert ours > theirs - 0.01 > 0.95
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
+def test_a_row_far_out_is_one_cluster_and_named(far, form):
+    X, y = make_blobs(500, 6, centers=4, cluster_std=0.8, random_state=2)
+    X[0] = far
+    said = re.escape(f"a few objects that are far out: row 0 ({far:.6g} in column ")
+    with pytest.warns(UserWarning, match=said):
+        ours, theirs = agreement(form(X), y, 5)
+    assert ours > theirs - 0.01 > 0.97
+
+
+def test_several_rows_far_out_are_named():
+    X = normal(2500, 3)
+    X[[5, 9]] = 1e5
+    with pytest.warns(UserWarning, match=r"far out: rows 5, 9 \(100000 in column 0\)"):
+        generate(X, 2, random_state=0)
+    X[1000:1400] = 1e5  # a cluster
+    generate(X, 2, random_state=0)
 
 
 def test_columns_far_from_zero_lose_nothing():

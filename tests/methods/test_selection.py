@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 
 import ensclust
-from ensclust import CoAssociation, Ensemble, consensus, select_k
+from ensclust import CoAssociation, Ensemble, consensus, generate, select_k
 from ensclust._quality import criteria
 from ensclust._quality.criteria import CRITERIA, suggest
 from ensclust._quality.k_selection import KSelection
@@ -306,3 +306,47 @@ def test_auto_takes_any_ensemble(ensemble):
         warnings.simplefilter("ignore", UserWarning)
         labels = consensus(ensemble, "auto", "eac")
     assert labels.min() == 0
+
+
+NOISE = {
+    "normal, 2 features": lambda rng, n: generate(
+        rng.normal(size=(n, 2)), random_state=0
+    ),
+    "normal, 10 features": lambda rng, n: generate(
+        rng.normal(size=(n, 10)), random_state=0
+    ),
+    "uniform": lambda rng, n: generate(rng.uniform(size=(n, 5)), random_state=0),
+    "labels at random": lambda rng, n: rng.integers(0, 5, (n, 20)),
+    "labels of many sizes": lambda rng, n: np.column_stack(
+        [rng.integers(0, k, n) for k in rng.integers(2, 21, 20)]
+    ),
+}
+
+
+@pytest.mark.parametrize("k_range", [range(2, 13), None])
+@pytest.mark.parametrize("kind", NOISE)
+def test_no_number_of_clusters_stands_out_of_noise(kind, k_range):
+    ensemble = NOISE[kind](np.random.default_rng(3), 300)
+    with pytest.warns(
+        UserWarning, match="no number of clusters from 2 to 1. stands ou"
+    ):
+        select_k(ensemble, k_range, criteria=["anmi"], random_state=0)
+
+
+def test_auto_warns_of_noise_too():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    with pytest.warns(UserWarning, match="may mean nothing"):
+        ensclust.ECPCSHC("auto", random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("n_features", [2, 5])
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 8])
+def test_clear_clusters_stand_out(k, n_features):
+    rng = np.random.default_rng(k)
+    centres = rng.permutation(np.indices((3,) * n_features).reshape(n_features, -1).T)[
+        :k
+    ]
+    X = 10 * centres[rng.integers(0, k, 300)] + rng.normal(size=(300, n_features))
+    ensemble = generate(X, random_state=0)
+    for k_range in (range(2, 16), range(2, k + 1), None):  # warnings are errors here
+        select_k(ensemble, k_range, random_state=0)

@@ -141,6 +141,18 @@ def test_memberships_are_mean_similarities_scaled_to_one(case, kind):
         assert row == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("method", ["srs", "eac", "wct", "ecpcs-hc"])
+def test_memberships_are_means_of_the_dense_coassociation(method):
+    ens = random_ensemble(60, 8, 4, seed=2, noise=0.3)
+    model = make(method, n_clusters=4, base="precomputed").fit(ens)
+    A = model._coassociation(ens, None).dense()
+    means = np.array([A[:, model.labels_ == c].mean(axis=1) for c in range(4)]).T
+    expected = means / means.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.memberships(), expected, atol=1e-12)
+    again = model.memberships(ens.labels)
+    np.testing.assert_array_equal(again, model.memberships())
+
+
 @every_method
 def test_memberships_sum_to_one_and_follow_the_numbering(method):
     ens = random_ensemble(90, 12, 3, seed=1, noise=0.1, missing=0.1)

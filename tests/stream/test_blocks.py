@@ -361,13 +361,13 @@ def test_predict_says_how_to_pass_over_a_stream(labels):
 
 def test_numbers_in_texts_are_told_from_names():
     columns = [np.array(["10", "9", "NA"]), np.array(["10", "x", "9"])]
-    encoding = Encoding(holds_cells=True)
+    encoding = Encoding()
     counts, encoding = fix_encoding(
         count_block(columns, 0, encoding=encoding), encoding
     )
     assert [values.tolist() for values in counts.values] == [[9, 10], ["10", "9", "x"]]
     np.testing.assert_array_equal(
-        encoding.encode(columns).labels, [[1, 0], [0, 2], [-1, 1]]
+        encoding.encode(columns, 0)[0].labels, [[1, 0], [0, 2], [-1, 1]]
     )
 
 
@@ -479,3 +479,90 @@ def test_one_huge_value_among_many_rows_is_a_cluster_of_its_own(monkeypatch):
     X[7, 0] = 1e40
     runs = generate(X, 1, base_k=2, random_state=0)
     assert sorted(np.bincount(runs.labels[:, 0])) == [1, 1999]
+
+
+def longer(blocks, pass_number):
+    blocks[1] = np.concatenate([blocks[1], blocks[1][:pass_number]])
+
+
+def another(blocks, pass_number):
+    blocks[1][7] = pass_number % 3
+
+
+def swapped(blocks, pass_number):
+    blocks[1] = np.roll(blocks[1], pass_number, axis=0)
+
+
+def renamed(blocks, pass_number):
+    blocks[1] += 3 * pass_number
+
+
+def fewer(blocks, pass_number):
+    if pass_number > 1:
+        del blocks[2]
+
+
+def more(blocks, pass_number):
+    blocks += [blocks[0]] * (pass_number - 1)
+
+
+USES = {
+    "np.asarray": np.asarray,
+    "list": list,
+    "to_dask": lambda stream: stream.to_dask().compute(),
+    "sizes": lambda stream: stream.sizes(),
+}
+CHANGES = {longer: "block 2: 102 rows came; there were 101 in the pass before"}
+CHANGES |= dict.fromkeys(
+    (another, swapped, renamed), "block 2: its 100 rows are not those of the pass bef"
+)
+CHANGES |= {
+    fewer: "2 blocks came; there were 3",
+    more: "block 4: 100 rows came|4 blocks came; there were 3",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("words", [False, True])
+def test_a_stream_whose_rows_change_between_passes_is_refused(change, use, words):
+    if use == "to_dask":
+        pytest.importorskip("dask")
+    known = np.random.default_rng(0).integers(0, 3, (3, 100, 4))
+    passes = [0]
+
+    def make():
+        blocks = [part.copy() for part in known]
+        change(blocks, passes[0] + 1)
+        return iter([part.astype(str) for part in blocks] if words else blocks)
+
+    stream = consensus(make, 3, method="ecpcs-mc", random_state=0)
+    assert np.asarray(stream).shape == stream.shape  # as long as nothing changes
+    passes[0] += 1
+    with pytest.raises(ValueError, match=CHANGES[change]):
+        USES[use](stream)
+    passes[0] = -1
+
+    def changing():
+        passes[0] += 1
+        return make()
+
+    with pytest.raises(ValueError, match=r"block|rows"):
+        USES[use](consensus(changing, 3, method="ecpcs-mc", random_state=0))
+
+
+@pytest.mark.parametrize("change", [longer, another, fewer])
+def test_features_that_change_between_passes_are_refused(change):
+    from ensclust import EnsembleGenerator
+
+    known = np.random.default_rng(0).normal(size=(3, 100, 4))
+    passes = [0]
+
+    def changing():
+        passes[0] += 1
+        blocks = [part.copy() for part in known]
+        change(blocks, passes[0])
+        return iter(blocks)
+
+    with pytest.raises(ValueError, match=CHANGES[change]):
+        EnsembleGenerator(3, random_state=0).fit(changing)

@@ -13,6 +13,7 @@ in scikit-learn; in passes over all objects its centre stays where it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ MAX_BOUNDS = 2**28  # bytes of bounds; where there are more rows, all are looked
 _MAX_DISTANCES = 2**24  # that k-means++ keeps; runs are taken together up to these
 _MAX_TILES = 2**24  # numbers that k-means++ keeps as tiles, beside the rows
 _CHUNK = 2**20  # cells that are worked on at a time
+_REST = 1e-3  # share of all squared distances that no row drawn may keep
 
 
 class Rows(NamedTuple):
@@ -308,7 +310,17 @@ class _PlusPlus:
             totals[active] = self._left_by(drawn, run_of, distance, chosen=True)
             for run, row in zip(active, drawn, strict=True):
                 starts[run][j] = row
+            self._leave_out(drawn, np.array(active), distance, totals)
         return starts
+
+    def _leave_out(self, drawn, runs, distance, totals) -> None:
+        """Let rows far out be drawn once, though by rounding not 0 from themselves."""
+        left = distance[runs, drawn] > _REST * totals[runs].sum(axis=1)
+        for run, row in zip(runs[left], drawn[left], strict=True):
+            distance[run, row] = 0
+            tile = row // _kernels.kmeans.LANES
+            own = distance[run].reshape(self.n_tiles, -1)[tile]
+            totals[run, tile] = math.fsum(own.tolist())
 
     def _left_by(
         self, drawn: np.ndarray, run_of: np.ndarray, distance, *, chosen: bool = False

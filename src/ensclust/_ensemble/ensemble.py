@@ -14,9 +14,9 @@ import numpy as np
 from ensclust import _kernels
 from ensclust._files.tables import read_labels
 from ensclust._support import notebook, parallel
+from ensclust._support.containers import as_column, table_columns
 from ensclust._support.encoding import (
     as_sequence,
-    as_vector,
     comparable,
     encode_column,
     first_places,
@@ -24,7 +24,6 @@ from ensclust._support.encoding import (
     noise_of,
     pieces,
     unite,
-    unmasked,
 )
 from ensclust._support.validation import (
     bad_label_shape,
@@ -66,7 +65,9 @@ class Ensemble:
     ----------
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
-        number, NaN or None means "not clustered here". A list of M label vectors
+        number, NaN or None means "not clustered here". Texts mean what they mean in a
+        file: a word that pandas.read_csv takes for missing, such as "NA", is missing,
+        and texts that are all whole numbers are numbers. A list of M label vectors
         (arrays, Series or Categoricals of length n_objects) means M clusterings. An
         Ensemble is taken as it is.
     noise : "missing" or "own-cluster", default="missing"
@@ -127,7 +128,7 @@ class Ensemble:
             columns = label_columns(labels, noise)
             if not are_vectors(labels):
                 check_rows(labels, len(columns[0]), len(columns))
-            self._adopt(*_encode(columns, noise))
+            self._adopt(*encode_columns(columns, noise))
 
     @classmethod
     def from_clusterings(
@@ -148,7 +149,7 @@ class Ensemble:
         check_noise(noise)
         if not hasattr(clusterings, "__iter__"):
             raise no_clusterings(clusterings)
-        return cls.from_codes(*_encode(_label_vectors(clusterings), noise))
+        return cls.from_codes(*encode_columns(_label_vectors(clusterings), noise))
 
     @classmethod
     def from_codes(
@@ -360,7 +361,7 @@ class Ensemble:
         """
         return self.recode_columns(label_columns(labels))
 
-    def recode_columns(self, columns: Sequence[np.ndarray]) -> Ensemble:
+    def recode_columns(self, columns: Sequence[Any]) -> Ensemble:
         """Do as :meth:`recode` for labels that come as M columns."""
         if len(columns) != self.n_clusterings:
             msg = (
@@ -368,15 +369,25 @@ class Ensemble:
                 f"{self.n_clusterings} clusterings. Give one label per clustering."
             )
             raise ValueError(msg)
-        codes = np.empty((len(columns), len(columns[0])), self.columns.dtype)
-        for m, (column, own) in enumerate(zip(columns, self.categories, strict=True)):
-            code, new = encode_column(column, m, noise_of(own))
+        noise = list(map(noise_of, self.categories))
+        return self.translate(*encode_columns(columns, noise, as_names=True))
+
+    def translate(
+        self, columns: np.ndarray, categories: Sequence[np.ndarray]
+    ) -> Ensemble:
+        """Return (M, N) codes of other categories, numbered by those of this ensemble.
+
+        A value that no object of this ensemble has counts as "not clustered".
+        """
+        codes = np.empty(columns.shape, self.columns.dtype)
+        for m, (new, own) in enumerate(zip(categories, self.categories, strict=True)):
             values, known = comparable(new, own, m)
             place = np.searchsorted(known, values)
             found = place < len(known)
             found[found] = known[place[found]] == values[found]
             table = np.append(np.where(found, place, self.missing), self.missing)
-            look_up(table.astype(codes.dtype), code, codes[m])
+            there = np.minimum(columns[m], len(new))  # the sentinel is far above
+            look_up(table.astype(codes.dtype), there, codes[m])
         return Ensemble.from_codes(codes, self.categories)
 
     def intersections(self, *, n_jobs: int | None = None) -> np.ndarray:
@@ -544,9 +555,15 @@ def add_overlaps(values: Sequence[np.ndarray], parts: Sequence[tuple]) -> np.nda
         if len(overlap) == len(total):
             total += overlap
         else:
-            at = globally(map(np.searchsorted, values, own), offsets)
+            at = globally(map(_places, values, own, count()), offsets)
             total[np.ix_(at, at)] += overlap
     return total
+
+
+def _places(values: np.ndarray, own: np.ndarray, m: int) -> np.ndarray:
+    """Return where label values of clustering m are among all that it has."""
+    own, values = comparable(own, values, m)
+    return np.searchsorted(values, own)
 
 
 def globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
@@ -554,14 +571,18 @@ def globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
     return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
 
 
-def _encode(
-    columns: list[np.ndarray], noise: str
+def encode_columns(
+    columns: Sequence[Any], noise: str | list[str], *, as_names: bool = False
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return (M, N) codes in the smallest unsigned type, and the label values."""
+    """Return (M, N) codes in the smallest unsigned type, and the label values.
+
+    ``noise`` is the same for all columns, or one for each.
+    """
+    each = [noise] * len(columns) if isinstance(noise, str) else noise
     codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
     categories = []
     for m, column in enumerate(columns):
-        code, values = encode_column(column, m, noise)
+        code, values = encode_column(column, m, each[m], as_names=as_names)
         categories.append(values)
         if len(values) > np.iinfo(codes.dtype).max:
             codes = _widen(codes, len(values))
@@ -597,8 +618,8 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
-    """Return the M columns of a label table, each (N,).
+def label_columns(labels: Any, noise: str = "own-cluster") -> list[Any]:
+    """Return the M columns of a label table, each (N,), for :func:`encode_column`.
 
     ``labels`` is an array-like, a DataFrame, a list of label vectors, or the path of a
     file that :func:`ensclust.io.read_labels` reads.
@@ -606,18 +627,15 @@ def label_columns(labels: Any, noise: str = "own-cluster") -> list[np.ndarray]:
     if are_vectors(labels):
         return _label_vectors(labels)
     if isinstance(labels, str | os.PathLike):
-        labels = read_labels(labels).labels(noise)
+        return read_labels(labels).label_columns(noise)
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
         msg = (
             f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
             "adata, keys=[...]), or give its columns, adata.obs[[...]]."
         )
         raise TypeError(msg)
-    if hasattr(labels, "iloc") and hasattr(labels, "columns"):  # pandas
-        columns = [np.asarray(labels.iloc[:, m]) for m in range(labels.shape[1])]
-    elif hasattr(labels, "get_columns"):  # polars
-        columns = [column.to_numpy() for column in labels.get_columns()]
-    else:
+    columns = table_columns(labels)
+    if columns is None:
         labels = _table(labels)
         columns = list(labels.T)
     if len(labels.shape) != 2 or 0 in labels.shape:
@@ -636,8 +654,8 @@ def are_vectors(labels: Any) -> bool:
     )
 
 
-def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
-    """Return label vectors of the same objects as arrays of equal length, or raise."""
+def _label_vectors(clusterings: Iterable[Any]) -> list[Any]:
+    """Return label vectors of the same objects as columns of equal length, or raise."""
     vectors = [as_sequence(vector) for vector in clusterings]
     lengths = [len(vector) for vector in vectors]
     for m, length in enumerate(lengths):
@@ -651,7 +669,15 @@ def _label_vectors(clusterings: Iterable[Any]) -> list[np.ndarray]:
     if not vectors or not lengths[0]:
         raise bad_label_shape((0, len(vectors)))
     _check_index(vectors)
-    return [as_vector(vector) for vector in vectors]
+    columns = list(map(as_column, vectors))
+    for column in columns:
+        if column.ndim != 1:
+            msg = (
+                f"a clustering has shape {column.shape}; expected one label per "
+                "object. For an (N, M) table of labels use Ensemble(labels)."
+            )
+            raise ValueError(msg)
+    return columns
 
 
 def _check_index(vectors: list[Any]) -> None:
@@ -675,12 +701,14 @@ def _table(labels: Any) -> np.ndarray:
         )
         raise TypeError(msg)
     try:
-        table = unmasked(labels)
+        table = labels if isinstance(labels, np.ndarray) else np.asarray(labels)
     except ValueError as error:
         raise ragged_rows(labels) from error
     if table.ndim == 0:
         raise no_table(labels)
-    if table.dtype.kind in "US" and not isinstance(labels, np.ndarray):
-        # [[1, "a"], ...] would turn 1 into "1", and -1 into a label.
+    is_list = not isinstance(labels, np.ndarray)
+    is_huge = table.dtype.kind == "f" and is_list and (np.abs(table) >= 2.0**53).any()
+    if is_list and (is_huge or table.dtype.kind in "US"):
+        # Integers may have become floats, [[1, "a"], ...] would turn 1 into "1".
         table = np.asarray(labels, dtype=object)
     return table

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._files.cells import NOT_CLUSTERED
+from ensclust._support.label_texts import NOT_CLUSTERED
 
 _FIELD = 131_072  # characters of a cell that the csv module takes
 

@@ -3,10 +3,9 @@
 from itertools import accumulate
 from pathlib import Path
 
-import numpy as np
-
 from ensclust._files import h5ad, matlab, sources
 from ensclust._support.columns import choose_columns
+from ensclust._support.containers import as_features, joined
 
 KINDS = (
     "the path of an .npy, .parquet or .h5ad file, of a directory of Parquet files or "
@@ -80,7 +79,8 @@ def open_source(path: Path, columns, content: str) -> sources.Source:
 def load(path: Path, columns, content, used: list[int], a: int, b: int) -> list:
     """Return some columns of the rows from ``a`` to ``b``."""
     parts = list(open_source(path, columns, content).blocks(used, range(a, b)))
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    columns = list(map(joined, zip(*parts, strict=True)))
+    return columns if content == "labels" else list(map(as_features, columns))
 
 
 def edges(source: sources.Source, step: int) -> list[int]:

@@ -4,6 +4,7 @@ What is read is kept in buffers that grow in place, so that memory stays near th
 of the table that comes out.
 """
 
+import decimal
 import math
 import numbers
 import re
@@ -14,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._support.encoding import encode_column, first_places
+from ensclust._support.encoding import Coded, encode_column, first_places
+from ensclust._support.label_texts import (
+    COMMA,
+    LARGEST,
+    NOT_CLUSTERED,
+    NUMBER,
+    are_numbers,
+    meaning,
+)
 from ensclust._support.validation import LABEL_RULE
 
-NOT_CLUSTERED = frozenset({"", "NA", "<NA>", "NaN", "nan", "NAN", "None", "null"})
-
-# Narrower than float(), which takes "1_2": a number to Python, a name to people.
-NUMBER = re.compile(r"[+-]?(inf|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.I)
-COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-
-_LARGEST = 2**63 - 1
 COMMA_HINT = (
     "Write numbers with a decimal point and without thousands separators: 1.5, not 1,5."
 )
@@ -52,6 +54,7 @@ class Labels:
         self.path, self.names = path, names
         self.place = "line"
         self.empty: np.ndarray | None = None  # cells that are so, once there are values
+        self.texts: list[list[str] | None] = []  # that labels 0, 1, ... stand for
         self.notes: list[str] = []
         self._columns = [Codes() for _ in names]
 
@@ -72,9 +75,10 @@ class Labels:
             known.add_coded(texts, column.indices.to_numpy(), lines)
         return True
 
-    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+    def add_columns(self, first_row: int, columns: Sequence[Any]) -> None:
         """Take the next rows of a binary file, as one array per column."""
         self.place = "row"
+        columns = [np.asarray(c) if isinstance(c, Coded) else c for c in columns]
         for m, (known, column) in enumerate(zip(self._columns, columns, strict=True)):
             if column.dtype.kind not in "biufUOT":
                 msg = (
@@ -89,7 +93,7 @@ class Labels:
 
     def _check_objects(self, m: int, column: np.ndarray, rows: range) -> None:
         """Raise for lists, bytes and the like, whose texts would pass for names."""
-        plain = (str, numbers.Real, np.bool_, type(None))
+        plain = (str, numbers.Real, decimal.Decimal, np.bool_, type(None))
         wrong = {kind for kind in set(map(type, column)) if not issubclass(kind, plain)}
         for row, value in zip(rows, column if wrong else (), strict=False):
             if type(value) in wrong:
@@ -136,7 +140,8 @@ class Labels:
     def values(self) -> np.ndarray:
         """Return the labels of the rows added, in the smallest signed type; once.
 
-        Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells.
+        Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells, and
+        ``texts``, for each column its names in order, or None if it holds numbers.
         """
         tables = [self._labels_of(m) for m in range(len(self.names))]
         blanks = [
@@ -159,6 +164,8 @@ class Labels:
         column = self._columns[m]
         texts = [text.strip() for text in column.known]
         label = meaning(texts)
+        names = sorted({text for text in texts if label[text] != -1})
+        self.texts.append(None if are_numbers(names) else names)
         for text, place in zip(texts, column.places, strict=True):
             if label[text] is None:
                 where = f"{self.path}, {self.place} {place}, column {self.names[m]!r}"
@@ -166,42 +173,14 @@ class Labels:
         return np.array([label[text] for text in texts], np.int64)
 
 
-def meaning(texts: Iterable[str]) -> dict[str, int | None]:
-    """Return the label that each cell of a column stands for, None where it is none.
-
-    A column of whole numbers keeps them; names become 0, 1, ... in sorted order.
-    """
-    label = {text: _whole(text) for text in texts if NUMBER.fullmatch(text)}
-    label |= dict.fromkeys(NOT_CLUSTERED, -1)
-    present = sorted({text for text in texts if label.get(text) != -1})
-    if all(map(COMMA.fullmatch, present)) and present:
-        label |= dict.fromkeys(present)  # no labels, and surely no names
-    elif not all(text in label for text in present):  # names, perhaps with numbers
-        label |= {text: position for position, text in enumerate(present)}
-    return label
-
-
 def no_label(where: str, text: str) -> ValueError:
     """Return the error for a cell that is no label."""
     why = f"is no label. {LABEL_RULE}"
     if COMMA.fullmatch(text):
         why = f"is no label. {COMMA_HINT}"
-    elif float(text) > _LARGEST and math.isfinite(float(text)):
+    elif float(text) > LARGEST and math.isfinite(float(text)):
         why = f"is above 2**63 - 1, the largest integer label. {ID_HINT}"
     return ValueError(f"{where}: {text!r} {why}")
-
-
-def present_texts(column: np.ndarray) -> np.ndarray:
-    """Return a column of texts without spaces around them, None if not clustered."""
-    for kind in {type(value) for value in column}:
-        if issubclass(kind, bytes | list | tuple | dict | np.ndarray):
-            value = next(value for value in column if type(value) is kind)
-            msg = f"{value!r} is no label. {LABEL_RULE}"
-            raise ValueError(msg)
-    texts, codes = np.unique([str(v).strip() for v in column], return_inverse=True)
-    known = meaning(texts.tolist())
-    shown = [None if known[text] == -1 else text for text in texts.tolist()]
-    return np.array(shown, dtype=object)[codes]
 
 
 class Codes:
@@ -231,14 +210,14 @@ class Codes:
         """Take the values of some rows; numbers are sorted, not looked up singly."""
         if column.dtype.kind in "biu":
             self.holds_integers = True
-            codes, values = encode_column(column, 0)  # code -1 finds the last entry
-            codes = np.where(codes < 0, len(values), codes)
-            self.add_coded([*map(str, values.tolist()), "-1"], codes, places)
+            codes, values = encode_column(column, 0, "own-cluster")
+            codes = np.where(codes < 0, len(values), codes)  # cells that are masked
+            self.add_coded([*map(str, values.tolist()), ""], codes, places)
         elif column.dtype.kind == "f":
             values, codes = np.unique(column, return_inverse=True)
             self.add_coded(list(map(str, values.tolist())), codes, places)
         else:
-            self.add(("" if v is None else str(v) for v in column.tolist()), places)
+            self.add(map(_spelt, column.tolist()), places)
 
     def add_coded(
         self, texts: list[str], codes: np.ndarray, places: Sequence[int]
@@ -291,12 +270,8 @@ class Codes:
         self._buffer.extend(codes.astype(self._dtype))
 
 
-def _whole(number: str) -> int | None:
-    """Return a number as a label: -1 if negative, None if it can be none."""
-    try:
-        value = int(number)
-    except ValueError:
-        if not float(number).is_integer():
-            return -1 if -math.inf < float(number) < 0 else None
-        value = int(float(number))
-    return max(value, -1) if value <= _LARGEST else None
+def _spelt(value: Any) -> str:
+    """Return a value as the text that means the same."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    return "" if value is None else str(value)

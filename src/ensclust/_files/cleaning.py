@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensclust._files.cells import NUMBER, Codes, named_like_ids
+from ensclust._files.cells import Codes, named_like_ids
 from ensclust._files.features import Features
+from ensclust._support.label_texts import NUMBER
 from ensclust._support.validation import unexpected
 
 _MISSING = ("refuse", "drop", "impute")

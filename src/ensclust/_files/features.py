@@ -10,17 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._files.cells import COMMA, COMMA_HINT, ID_HINT, NUMBER, Codes
-from ensclust._files.cells import NOT_CLUSTERED as _NO_LABEL
+from ensclust._files.cells import COMMA_HINT, ID_HINT, Codes
+from ensclust._support.containers import as_features
 from ensclust._support.encoding import first_places
+from ensclust._support.label_texts import COMMA, NOT_CLUSTERED, NUMBER
 
-MISSING = _NO_LABEL | {
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NULL",
-    "?",
-}  # as pandas, and as UCI has it
+MISSING = NOT_CLUSTERED | {"NAN", "?"}  # as C and UCI have it
 
 
 @dataclass
@@ -108,9 +103,10 @@ class Features:
         self._buffer.extend(np.stack([arrays[m] for m in range(len(columns))], axis=1))
         return True
 
-    def add_columns(self, first_row: int, columns: Sequence[np.ndarray]) -> None:
+    def add_columns(self, first_row: int, columns: Sequence[Any]) -> None:
         """Take the next rows of a binary file, as one array per column."""
         self.place = "row"
+        columns = list(map(as_features, columns))
         if not self._buffer and all(c.dtype == np.float32 for c in columns):
             self.dtype = np.dtype(np.float32)
         arrays = [

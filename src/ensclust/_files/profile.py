@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._files.cells import NUMBER
 from ensclust._files.cleaning import find_ids, may_be_clusters
 from ensclust._files.features import Features
 from ensclust._files.tables import read_cells
+from ensclust._support.label_texts import NUMBER
 
 _EXAMPLES = 3
 _FEW = 20  # whole numbers that may well be labels, however few objects there are

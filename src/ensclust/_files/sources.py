@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ensclust._files.archives import read_arrays
+from ensclust._support.containers import arrow_column
 from ensclust._support.validation import explaining, import_optional
 
 _CELLS = 2**18  # numbers converted at a time
@@ -30,7 +31,7 @@ class Source:
         Number of objects.
     blocks : callable
         Takes the positions of columns and a range of rows (None: all); yields lists of
-        their next values, block by block.
+        their next values, block by block: arrays, masked arrays or Coded.
     index : int or None
         The column that names the objects by the format's own convention.
     groups : dict of str to list of int
@@ -213,7 +214,7 @@ def open_parquet(path: Path) -> Source:
                 done += batch.num_rows
                 if first < last:
                     part = batch.slice(first, last - first)
-                    yield [_to_numpy(part.column(name)) for name in names]
+                    yield [arrow_column(part.column(name)) for name in names]
             if done < stop:
                 msg = f"{stop - done} of its {meta.num_rows} rows are missing."
                 raise ValueError(msg)
@@ -259,12 +260,3 @@ def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int
         if starts[i] < within.stop and starts[i] + n > within.start
     ]
     return groups, starts[groups[0]] - within.start if groups else 0, len(within)
-
-
-def _to_numpy(column) -> np.ndarray:
-    """Return one Arrow array; categories as their values, decimals as floats."""
-    if hasattr(column.type, "index_type"):
-        column = column.cast(column.type.value_type)
-    elif str(column.type).startswith("decimal"):
-        column = column.cast("float64")
-    return column.to_numpy(zero_copy_only=False)

@@ -31,6 +31,7 @@ from ensclust._files.text import (
 )
 from ensclust._support import memory
 from ensclust._support.columns import choose_columns
+from ensclust._support.encoding import Coded
 from ensclust._support.progress import tell
 from ensclust._support.validation import check_path, import_optional, unexpected, warn
 from ensclust._support.whole_files import check_writable, refuse_input, replacing
@@ -62,6 +63,8 @@ class Table:
         Columns of texts beside features, as labels, with ``categorical="join"``.
     notes : tuple of str
         What the reader took for ids, left out or filled in, in words.
+    texts : tuple of list of str or None
+        The names that a column of labels holds: label i stands for ``texts[m][i]``.
     """
 
     values: np.ndarray
@@ -70,12 +73,26 @@ class Table:
     empty: np.ndarray | None = None
     categories: "Table | None" = None
     notes: tuple[str, ...] = ()
+    texts: tuple[list[str] | None, ...] = ()
 
     def labels(self, noise: str) -> np.ndarray:
         """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
         if noise == "missing" or self.empty is None:
             return self.values
         return np.ma.array(self.values, mask=self.empty)
+
+    def label_columns(self, noise: str) -> list[Any]:
+        """Return the columns of labels; names are what the file has, not numbers."""
+        columns: list[Any] = list(self.labels(noise).T)
+        for m, names in enumerate(self.texts):
+            if names is not None:
+                negative = np.ma.filled(columns[m] < 0, fill_value=False)
+                if noise == "own-cluster" and negative.any():
+                    codes = np.where(negative, len(names), self.values[:, m])
+                    columns[m] = Coded(codes, [*names, "-1"])
+                else:
+                    columns[m] = Coded(self.values[:, m], names)
+        return columns
 
 
 def read_features(
@@ -197,7 +214,7 @@ def read_labels(
         With values of the smallest signed integer type that holds them. A column of
         whole numbers keeps them; in any other column the distinct texts become 0, 1,
         ... in sorted order. -1, "not clustered", is an empty cell, a negative number,
-        or one of NA, NaN, None and null.
+        or a word that pandas.read_csv takes for missing, such as NA, N/A, NaN, NULL.
 
     Notes
     -----
@@ -411,7 +428,14 @@ def _labels_table(cells: Labels, ids: list | None, *, guess: bool) -> Table:
         name, ids = found
         cells.notes.append(f"column {name!r} is taken for the names of the objects")
     values, notes = cells.values(), tuple(cells.notes)
-    return Table(values, tuple(cells.names), ids, cells.empty, notes=notes)
+    return Table(
+        values,
+        tuple(cells.names),
+        ids,
+        cells.empty,
+        notes=notes,
+        texts=tuple(cells.texts),
+    )
 
 
 def _all_distinct(column: np.ndarray) -> bool:

@@ -1,10 +1,12 @@
 """generate(): features in, the labels of many base clusterings out."""
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from ensclust._generate.generation import EnsembleGenerator
@@ -179,12 +181,16 @@ def _write(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
     check_output(Path(path), blocks.path)
     known = survey(blocks)
     labels = generator.fit_stream(blocks, known).stream_
-    works = [itemgetter(m) for m in range(len(generator.models_))]
+    works = [partial(_column, m=m) for m in range(len(generator.models_))]
     LabelStream(
         labels,
         works,
         [0] * len(works),
-        [0, *accumulate(known.lengths[i] for i in sorted(known.lengths))],
+        [0, *accumulate(known.known[i][0] for i in sorted(known.known))],
         names=generator.get_feature_names_out().tolist(),
     ).write(path)
     return Blocks(path)
+
+
+def _column(columns: Sequence[np.ndarray], _: int, *, m: int) -> np.ndarray:
+    return columns[m]

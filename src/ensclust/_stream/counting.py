@@ -7,7 +7,7 @@ which they come can change a bit of what follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
 from typing import Any
@@ -18,15 +18,18 @@ from ensclust._ensemble.ensemble import (
     Ensemble,
     Fragments,
     add_overlaps,
+    encode_columns,
     globally,
 )
 from ensclust._ensemble.flow import Assignment, TooManyRowsError
-from ensclust._files.cells import meaning, no_label, present_texts
+from ensclust._files.cells import no_label
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import fold
 from ensclust._stream.label_stream import LabelStream
+from ensclust._support.digests import check_unchanged, checksum
 from ensclust._support.encoding import NOWHERE, unite
+from ensclust._support.label_texts import are_numbers, meaning
 from ensclust._support.validation import explaining, gibibytes
 
 
@@ -38,36 +41,38 @@ class Encoding:
     ----------
     noise : str
         What negative labels mean, as in :class:`Ensemble`.
-    holds_cells : bool
-        Whether texts are cells of a file.
-    are_numbers : tuple of bool
-        The columns of texts that turned out to hold whole numbers only.
     categories : tuple of ndarray
         The label values of each clustering, sorted; empty until all are known.
     used : tuple of int or None
         The columns to use; None is all.
+    known : dict of int to tuple
+        Rows and checksum of each block, by its number, once it was counted; the
+        checksum is None where it is not known.
     """
 
     noise: str = "missing"
-    holds_cells: bool = False
-    are_numbers: tuple[bool, ...] = ()
     categories: tuple[np.ndarray, ...] = ()
     used: tuple[int, ...] | None = None
+    known: dict[int, tuple[int, int | None]] = field(default_factory=dict)
 
-    def encode(self, columns: Sequence[np.ndarray]) -> Ensemble:
+    def encode(
+        self, columns: Sequence[Any], number: int
+    ) -> tuple[Ensemble, tuple[int, int]]:
         """Return the rows of one block, coded by the values of all blocks.
 
-        Until these are known, by its own.
+        Until these are known, by its own, among which texts are names: that all of them
+        are numbers shows only at the end. Also return the number of rows and a checksum
+        of them; raise where these are not what they were when the block was counted.
         """
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
-        if self.holds_cells:
-            chosen = list(
-                map(_cells, chosen, self.are_numbers or (False,) * len(chosen))
-            )
+        codes, values = encode_columns(chosen, self.noise, as_names=True)
+        mark = codes.shape[1], checksum([codes, *values])
+        if self.known:
+            check_unchanged(number, mark, self.known)
         if not self.categories:
-            return Ensemble.from_clusterings(chosen, noise=self.noise)
-        return without_objects(self.categories).recode_columns(chosen)
+            return Ensemble.from_codes(codes, values), mark
+        return without_objects(self.categories).translate(codes, values), mark
 
     def select(self, clusterings: np.ndarray) -> Encoding:
         """Return the encoding of some clusterings (a mask)."""
@@ -75,21 +80,10 @@ class Encoding:
         used = range(len(self.categories)) if self.used is None else self.used
         return replace(
             self,
-            are_numbers=tuple(self.are_numbers[m] for m in chosen),
             categories=tuple(self.categories[m] for m in chosen),
             used=tuple(used[m] for m in chosen),
+            known={i: (rows, None) for i, (rows, _) in self.known.items()},
         )
-
-
-def _cells(column: np.ndarray, is_number: bool) -> np.ndarray:  # noqa: FBT001  mapped
-    if column.dtype.kind not in "OUT":
-        return column
-    texts = present_texts(column)
-    if not is_number:
-        return texts
-    known, codes = np.unique([text or "" for text in texts], return_inverse=True)
-    label = meaning(known.tolist())
-    return np.array([label[text] for text in known.tolist()], np.int64)[codes]
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,8 @@ class BlockCounts:
     ----------
     lengths : dict of int to int
         Rows of each block, by its number.
+    marks : dict of int to int
+        Their checksums.
     n_absent : int
         Rows that no clustering contains.
     values : tuple of ndarray
@@ -109,6 +105,7 @@ class BlockCounts:
     """
 
     lengths: dict[int, int]
+    marks: dict[int, int]
     n_absent: int
     values: tuple[np.ndarray, ...]
     overlap: np.ndarray
@@ -125,9 +122,10 @@ def count_block(
     encoding: Encoding,
 ) -> BlockCounts:
     """Count one block; time N M^2 / 2 and memory Nc^2 numbers."""
-    ensemble = encoding.encode(columns)
+    ensemble, (n_rows, mark) = encoding.encode(columns, number)
     return BlockCounts(
-        {number: ensemble.n_objects},
+        {number: n_rows},
+        {number: mark},
         int(ensemble.absent().sum()),
         ensemble.categories,
         ensemble.intersections(),
@@ -142,7 +140,11 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
     parts = [(part.values, part.overlap) for part in (one, other)]
     overlap = add_overlaps(values, parts)
     return BlockCounts(
-        one.lengths | other.lengths, one.n_absent + other.n_absent, values, overlap
+        one.lengths | other.lengths,
+        one.marks | other.marks,
+        one.n_absent + other.n_absent,
+        values,
+        overlap,
     )
 
 
@@ -160,28 +162,25 @@ def fix_encoding(
     counts: BlockCounts, encoding: Encoding
 ) -> tuple[BlockCounts, Encoding]:
     """Decide which columns of texts hold numbers, and know the encoding of all rows."""
-    values, places, numbers = [], [], []
+    values, places = [], []
     for m, texts in enumerate(counts.values):
         own, place = texts, np.arange(len(texts))
-        is_text = encoding.holds_cells and texts.dtype.kind == "U"
-        if is_text:
-            label = meaning(texts.tolist())
-            for text in texts.tolist():
-                if label[text] is None:
-                    where = f"column {m + 1}"
-                    raise no_label(where, text)
-            labels = np.array([label[text] for text in texts.tolist()], np.int64)
-            is_text = not np.array_equal(labels, place)  # names are 0, 1, ... in order
-            if is_text:
-                own, place = np.unique(labels, return_inverse=True)
-        numbers.append(is_text)
+        given = texts.tolist() if texts.dtype.kind == "U" else []
+        label = meaning(given)
+        for text in given:
+            if label[text] is None:
+                where = f"column {m + 1}"
+                raise no_label(where, text)
+        if given and are_numbers(given):
+            labels = np.array([label[text] for text in given], np.int64)
+            own, place = np.unique(labels, return_inverse=True)
         values.append(own)
         places.append(place)
     offsets = np.cumsum([0, *map(len, values)])
     at = globally(places, offsets)
     overlap = np.zeros((offsets[-1], offsets[-1]), np.int64)
     np.add.at(overlap, np.ix_(at, at), counts.overlap)
-    known = replace(encoding, are_numbers=tuple(numbers), categories=tuple(values))
+    known = replace(encoding, categories=tuple(values))
     return replace(counts, values=tuple(values), overlap=overlap), known
 
 
@@ -433,6 +432,8 @@ def tally(
             checkpoint.save(stage, _arrays_of(found))
     if not is_known:
         found, encoding = fix_encoding(found, encoding)
+    known = {i: (rows, found.marks.get(i)) for i, rows in found.lengths.items()}
+    encoding = replace(encoding, known=known)
     return Tally(blocks, found, encoding, checkpoint=checkpoint, budget=budget)
 
 
@@ -468,6 +469,7 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
     n_columns = sum(name.startswith("values") for name in arrays)
     return BlockCounts(
         dict(arrays["lengths"].tolist()),
+        dict(arrays["marks"].tolist()) if "marks" in arrays else {},
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],
@@ -477,6 +479,7 @@ def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
 def _arrays_of(found: BlockCounts) -> dict[str, Any]:
     return {
         "lengths": np.array(list(found.lengths.items()), np.int64).reshape(-1, 2),
+        "marks": np.array(list(found.marks.items()), np.int64).reshape(-1, 2),
         "absent": np.array(found.n_absent),
         "overlap": found.overlap,
         **{f"values{m}": column for m, column in enumerate(found.values)},
@@ -496,16 +499,12 @@ def in_memory(counts: Any) -> Ensemble:
 
 def _on_rows(columns, number: int, *, encoding, starts, work) -> Any:
     """Work on the label rows of a block."""
-    rows = encoding.encode(columns)
-    expected = np.diff(starts)[number] if number < len(starts) - 1 else 0
-    if len(rows) != expected:
-        msg = f"{len(rows)} rows came; there were {expected} in the pass before."
-        raise ValueError(msg)
+    rows, _ = encoding.encode(columns, number)
     return work(rows, starts[number])
 
 
-def _label(columns, *, encoding: Encoding, assignment: Assignment) -> np.ndarray:
-    return assignment.label(encoding.encode(columns))
+def _label(columns, number: int, *, encoding, assignment: Assignment) -> np.ndarray:
+    return assignment.label(encoding.encode(columns, number)[0])
 
 
 def _chosen(rows: Ensemble, start: int, *, objects: np.ndarray) -> dict:

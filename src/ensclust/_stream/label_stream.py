@@ -12,6 +12,7 @@ import numpy as np
 from ensclust._files.archives import HEADER
 from ensclust._stream.blocks import Blocks
 from ensclust._stream.engines import Dask, call, fold, with_numbers
+from ensclust._support.digests import check_unchanged
 from ensclust._support.validation import check_path, import_optional
 from ensclust._support.whole_files import (
     beside,
@@ -44,7 +45,8 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
     blocks : Blocks
         The stream.
     works : list of callable
-        ``work(columns)`` gives the labels of a block, for each number of clusters.
+        ``work(columns, number)`` gives the labels of a block, for each number of
+        clusters, or raises where the block has changed.
     n_clusters : list of int
         These numbers.
     starts : list of int
@@ -74,7 +76,9 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         self.names = names or ["cluster"]
         self.shape = (starts[-1], len(works)) if names else (starts[-1],)
         self.dtype = np.dtype(np.int32)
-        self._work = partial(_labelled, works=works, several=names is not None)
+        self._work = partial(
+            _labelled, works=works, several=names is not None, starts=starts
+        )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -84,13 +88,16 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[np.ndarray]:
         self._blocks.check_unchanged()
+        n_rows = 0
         for number, block in with_numbers(self._blocks):
             value = (
                 block.load.compute() if hasattr(block.load, "compute") else block.load
             )
             labels = call(self._work, value, number, block.name)
             if labels is not None:
+                n_rows += len(labels)
                 yield labels
+        check_unchanged(0, (n_rows, None), {0: (len(self), None)})
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.concatenate(list(self)).astype(dtype or self.dtype, copy=False)
@@ -187,17 +194,16 @@ def check_output(path: Path, source: Path | None) -> None:
     check_writable(path)
 
 
-def _labelled(columns, number: int, *, works: Sequence, several: bool) -> np.ndarray:
-    found = [work(columns) for work in works]
+def _labelled(columns, number: int, *, works, several: bool, starts) -> np.ndarray:
+    expected = starts[number + 1] - starts[number] if number < len(starts) - 1 else 0
+    check_unchanged(number, (len(columns[0]), None), {number: (expected, None)})
+    found = [work(columns, number) for work in works]
     return np.column_stack(found) if several else found[0]
 
 
 def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
     """Label a block, put the labels where they belong, and return cluster sizes."""
     labels = work(columns, number)
-    if len(labels) != (expected := starts[number + 1] - starts[number]):
-        msg = f"{len(labels)} rows came; there were {expected} in the pass before."
-        raise ValueError(msg)
     rest = put(number, starts[number], labels) or []
     return _Written(_count(labels, n_clusters), rest)
 

@@ -1,12 +1,21 @@
-"""From what users call labels to 0..n-1: one column at a time."""
+"""From what users call labels to 0..n-1: one column at a time, whatever its source."""
 
+import decimal
 import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ensclust._support.label_texts import (
+    NOT_CLUSTERED,
+    NUMBER,
+    are_numbers,
+    meaning,
+    text_number,
+    whole,
+)
 from ensclust._support.validation import (
     LABEL_RULE,
     bad_label,
@@ -17,13 +26,33 @@ NOWHERE = np.iinfo(np.int64).max  # place of a label that nobody has
 _ROWS = 2**13  # that are handled at a time: 64 kB of indices
 
 
-def unmasked(labels: Any) -> np.ndarray:
-    """Return labels as an array, None where they are masked."""
-    if not isinstance(labels, np.ma.MaskedArray):
-        return np.asarray(labels)
-    table = labels.data.astype(object)
-    table[np.ma.getmaskarray(labels)] = None
-    return table
+class Coded:
+    """A column by its distinct values, such as categories.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (N,)
+        Position of each cell among the values; -1 for a missing cell.
+    values : sequence
+        The values, of which some may not occur.
+    """
+
+    ndim = 1
+
+    def __init__(self, codes: np.ndarray, values: Sequence):
+        self.codes, self.values = codes, values
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tolist(self) -> list:
+        """Return the cells, None where they are missing."""
+        return np.asarray(self).tolist()
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        known = np.empty(len(self.values) + 1, object)  # the last is None
+        known[:-1] = list(self.values)
+        return known[self.codes].astype(dtype or object)
 
 
 def as_sequence(vector: Any) -> Any:
@@ -38,30 +67,20 @@ def as_sequence(vector: Any) -> Any:
     return vector if hasattr(vector, "__array__") else list(vector)
 
 
-def as_vector(vector: Any) -> np.ndarray:
-    """Return one label vector as a 1-D array, without turning numbers into text."""
-    array = unmasked(vector) if hasattr(vector, "__array__") else _objects(vector)
-    if array.ndim != 1:
-        msg = (
-            f"a clustering has shape {array.shape}; expected one label per object. "
-            "For an (N, M) table of labels use Ensemble(labels)."
-        )
-        raise ValueError(msg)
-    return array
-
-
-def _objects(values: list) -> np.ndarray:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
-    """Return two sets of label values in types that compare exactly, or raise."""
-    if not len(values) or not len(known) or values.dtype.kind == known.dtype.kind:
+    """Return two sets of label values in types that compare exactly, or raise.
+
+    Texts are read as numbers where those that are known are numbers.
+    """
+    kinds = values.dtype.kind, known.dtype.kind
+    if not len(values) or not len(known) or kinds[0] == kinds[1]:
         return values, known
-    if "U" in (values.dtype.kind, known.dtype.kind):
-        raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
+    if "U" in kinds:
+        texts = values.tolist() if kinds[0] == "U" else [""]
+        read = [text_number(text) for text in texts if NUMBER.fullmatch(text)]
+        if len(read) < len(texts) or None in read:
+            raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
+        values = np.array(read)
     return values.astype(object), known.astype(object)  # above 2**63 there is no int64
 
 
@@ -69,28 +88,30 @@ def unite(one: np.ndarray, other: np.ndarray, m: int) -> np.ndarray:
     """Return the label values of clustering m that either has, sorted, or raise."""
     if not len(one) or not len(other):
         return one if len(one) else other
-    one, other = comparable(other, one, m)[::-1]
-    if np.array_equal(one, other):
-        return one
-    both = np.union1d(one, other)
-    is_large = both.dtype.kind == "O" and both[0] >= 0  # above 2**63
-    return both.astype(np.uint64) if is_large else both
+    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
+        raise mixed_labels(m, one.tolist()[0], other.tolist()[0])
+    if one.dtype.kind == other.dtype.kind:
+        return one if np.array_equal(one, other) else np.union1d(one, other)
+    return integers(sorted({*one.tolist(), *other.tolist()}))  # int64 beside uint64
 
 
 def encode_column(
-    column: np.ndarray, index: int, noise: str = "missing"
+    column: Any, index: int, noise: str = "missing", *, as_names: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Code one label column.
 
     Parameters
     ----------
-    column : ndarray of shape (N,)
+    column : ndarray, masked array or Coded of shape (N,)
         The labels as given.
     index : int
         Number of the column, for messages.
     noise : "missing" or "own-cluster", default="missing"
         Whether negative labels are "not clustered", as NaN and None always are, or
         together one more cluster, whose value is -1.
+    as_names : bool, default=False
+        Whether texts are names also where all are whole numbers, as in a block of rows
+        whose other blocks may hold names.
 
     Returns
     -------
@@ -99,42 +120,115 @@ def encode_column(
     values : ndarray
         The label values that occur, sorted.
     """
-    codes, values = _encode(column, index)
-    if noise == "missing" or not (is_noise := _is_negative(column)).any():
+    if isinstance(column, Coded):
+        return _encode_distinct(
+            column.values, column.codes, index, noise, as_names=as_names
+        )
+    if isinstance(column, np.ma.MaskedArray):
+        return _encode_masked(column, index, noise, as_names=as_names)
+    kind = column.dtype.kind
+    if kind in "SU":
+        texts, codes = np.unique(column, return_inverse=True)
+        given = texts.tolist() if kind == "U" else [_decoded(t) for t in texts.tolist()]
+        return _encode_distinct(given, codes, index, noise, as_names=as_names)
+    if kind in "OT":
+        return _encode_objects(column, index, noise, as_names=as_names)
+    if kind not in "biuf":
+        msg = f"labels[:, {index}] has dtype {column.dtype}. {LABEL_RULE}"
+        raise TypeError(msg)
+    if kind == "f":
+        is_noise = column < 0
+        codes, values = _encode_integers(_whole(column, index))
+    else:
+        column = column.astype(np.uint8) if kind == "b" else column
+        is_noise = column < 0
+        codes, values = _encode_integers(column)
+    if noise == "missing" or not is_noise.any():
         return codes, values
-    if values.dtype.kind == "U":
-        raise mixed_labels(index, values[0].item(), -1)
     codes = np.where(codes < 0, codes, codes + 1)
-    values = np.append(-1, values) if len(values) else np.array([-1])
-    return np.where(is_noise, 0, codes), values
+    return np.where(is_noise, 0, codes), integers([-1, *values.tolist()])
 
 
 def noise_of(values: np.ndarray) -> str:
     """Return the ``noise`` under which a column with these values was coded."""
-    return "own-cluster" if values.dtype.kind == "i" and -1 in values[:1] else "missing"
+    own = "-1" if values.dtype.kind == "U" else -1
+    return "own-cluster" if len(values) and (values == own).any() else "missing"
 
 
-def _is_negative(column: np.ndarray) -> np.ndarray:
-    if column.dtype.kind in "if":
-        return column < 0
-    if column.dtype.kind == "O":
-        negative = (isinstance(v, numbers.Real) and v < 0 for v in column.tolist())
-        return np.fromiter(negative, bool, count=len(column))
-    return np.zeros(len(column), dtype=bool)
+def integers(values: list[int]) -> np.ndarray:
+    """Return sorted integers in a type that holds them exactly."""
+    if not values or values[-1] < 2**63:
+        return np.array(values, np.int64)
+    return np.array(values, np.uint64 if values[0] >= 0 else object)
 
 
-def _encode(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
-    kind = column.dtype.kind
-    if kind in "biu":
-        return _encode_integers(column.astype(np.uint8) if kind == "b" else column)
-    if kind == "f":
-        return _encode_integers(_whole(column, index))
-    if kind in "US":
-        return np.unique(column, return_inverse=True)[::-1]
-    if kind in "OT":
-        return _encode_objects(column, index)
-    msg = f"labels[:, {index}] has dtype {column.dtype}. {LABEL_RULE}"
-    raise TypeError(msg)
+def _encode_masked(
+    column: np.ma.MaskedArray, index: int, noise: str, *, as_names: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    missing = np.ma.getmaskarray(column)
+    if missing.all():
+        return np.full(len(column), -1), np.zeros(0, np.int64)
+    filled = column.data.copy()
+    filled[missing] = filled[np.argmin(missing)]  # so that no value is added
+    codes, values = encode_column(filled, index, noise, as_names=as_names)
+    return np.where(missing, -1, codes.astype(np.int64, copy=False)), values
+
+
+def _encode_objects(
+    column: np.ndarray, index: int, noise: str, *, as_names: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Code a column of Python objects: each distinct one is looked at once."""
+    lookup: dict[Any, int] = {}
+    try:
+        codes = np.fromiter(
+            (lookup.setdefault(value, len(lookup)) for value in column.tolist()),
+            np.int64,
+            count=len(column),
+        )
+    except TypeError as error:
+        row = next(i for i, value in enumerate(column) if not _is_hashable(value))
+        raise bad_label(row, index, column[row]) from error
+    return _encode_distinct(list(lookup), codes, index, noise, as_names=as_names)
+
+
+def _check_kinds(found: list, texts: list[str], index: int, noise: str) -> None:
+    """Raise where a column mixes texts and numbers that would be clusters."""
+    least = -1 if noise == "own-cluster" else 0
+    numbered = [n for n in found if isinstance(n, int) and n >= least]
+    named = [text for text in texts if text != "-1" or noise == "own-cluster"]
+    if numbered and named:
+        kinds = [named[0], numbered[0]]
+        kinds.sort(key=found.index)
+        raise mixed_labels(index, *kinds)
+
+
+def _encode_distinct(
+    given: Sequence, codes: np.ndarray, index: int, noise: str, *, as_names: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Code a column by its distinct values, of which some may not occur."""
+    there = np.zeros(len(given) + 1, bool)
+    there[codes] = True  # -1 is the last
+    found: list[Any] = [None] * len(given)
+    for i in np.flatnonzero(there[:-1]).tolist():
+        found[i] = _read(given[i])
+        if found[i] is _NO_LABEL:
+            raise bad_label(int(np.argmax(codes == i)), index, given[i])
+    texts = [label for label in found if isinstance(label, str)]
+    _check_kinds(found, texts, index, noise)
+    if texts and not as_names:
+        known = meaning(texts)
+        wrong = next((text for text in texts if known[text] is None), None)
+        if wrong is not None:
+            row = int(np.argmax(codes == found.index(wrong)))
+            raise bad_label(row, index, wrong)
+        if are_numbers(texts):
+            found = [known.get(label, label) for label in found]
+    left_out = () if noise == "own-cluster" else (-1, "-1")
+    values = sorted({v for v in found if v is not None and v not in left_out})
+    place = {value: i for i, value in enumerate(values)}
+    table = np.array([*(place.get(label, -1) for label in found), -1], np.int64)
+    is_text = bool(values) and isinstance(values[0], str)
+    return table[codes], np.array(values) if is_text else integers(values)
 
 
 def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -206,6 +300,7 @@ def ranks(first: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _whole(column: np.ndarray, index: int) -> np.ndarray:
     """Return float labels as int64, -1 for NaN and negative numbers."""
+    column = column.astype(np.float64) if column.dtype.itemsize < 8 else column
     keep = column >= 0  # False for NaN
     wrong = (column == np.inf) | (column == -np.inf) | (column >= 2.0**63)
     wrong |= keep & (column != np.floor(column))
@@ -213,34 +308,6 @@ def _whole(column: np.ndarray, index: int) -> np.ndarray:
         row = int(np.argmax(wrong))
         raise bad_label(row, index, column[row].item())
     return np.where(keep, column, -1).astype(np.int64)
-
-
-def _encode_objects(column: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column of Python objects: each distinct one is looked at once."""
-    lookup: dict[Any, int] = {}
-    try:
-        first_seen = np.fromiter(
-            (lookup.setdefault(value, len(lookup)) for value in column.tolist()),
-            np.int64,
-            count=len(column),
-        )
-    except TypeError as error:
-        row = next(i for i, value in enumerate(column) if not _is_hashable(value))
-        raise bad_label(row, index, column[row]) from error
-    given = list(lookup)
-    kept = [position for position, value in enumerate(given) if not _is_missing(value)]
-    is_text = bool(kept) and isinstance(given[kept[0]], str)
-    for position in kept:
-        value = given[position]
-        if not _is_label(value):
-            raise bad_label(int(np.argmax(first_seen == position)), index, value)
-        if isinstance(value, str) != is_text:
-            raise mixed_labels(index, given[kept[0]], value)
-    kept.sort(key=lambda position: given[position])
-    position_to_code = np.full(len(given), -1, np.int64)
-    position_to_code[kept] = np.arange(len(kept))
-    values = [given[place] if is_text else int(given[place]) for place in kept]
-    return position_to_code[first_seen], np.array(values)
 
 
 def _is_hashable(value: Any) -> bool:
@@ -251,13 +318,34 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _is_missing(value: Any) -> bool:
-    is_none = value is None or type(value).__name__ in ("NAType", "NaTType")
-    number = float(value) if isinstance(value, numbers.Real) else 0.0
-    return is_none or math.isnan(number) or -math.inf < number < 0
+_NO_LABEL = object()
 
 
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str | numbers.Integral | np.bool_) or (
-        isinstance(value, numbers.Real) and float(value).is_integer()
-    )
+def _read(value: Any) -> Any:
+    """Return a whole number or a text; -1 if negative, None if missing, or _NO_LABEL.
+
+    A text means what it means in a file: "NA" is missing, and "-1" is what becomes of
+    "-3", "-1.0" and all other negative numbers.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, str):
+        text = value.strip()
+        if text in NOT_CLUSTERED:
+            return None
+        is_number = NUMBER.fullmatch(text)
+        return "-1" if is_number and text_number(text) == -1 else text
+    if not isinstance(value, numbers.Real | decimal.Decimal):
+        return _NO_LABEL
+    if value != value:  # noqa: PLR0124  NaN
+        return None
+    label = None if value in (math.inf, -math.inf) else whole(value)
+    return _NO_LABEL if label is None else label
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text  # which is no label

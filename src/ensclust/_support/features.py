@@ -19,6 +19,8 @@ _CENTRES, _TRIED = 64, 512  # rows by which it is tried whether float32 will do
 _LOSS = 0.01  # share by which a centre may be farther than the nearest
 _NOTHING = 1e-4  # share of a usual squared distance that does not count
 _UNEVEN = 10.0  # ratio of standard deviations from which small columns are drowned
+_DECIDING = 0.99  # share of squared distances that a few objects may not have
+_FEWEST = 20  # objects of which a few can be told
 _LOST = 0.002  # share of rows that may get such a centre
 
 
@@ -105,23 +107,57 @@ def extent(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return X.min(axis=0), X.max(axis=0)
 
 
-def uneven(sample: Any) -> tuple[str, str] | None:
+def uneven(sample: Any, rows: np.ndarray | None = None) -> tuple[str, str] | None:
     """Say that few columns, or few objects, decide all distances, and what helps.
 
     Returns two sentences, None if all is well. A column counts as large if its standard
-    deviation is; where its quartiles are not, few objects make it so.
+    deviation is; where its quartiles are not, few objects make it so. ``rows`` are the
+    numbers of the sample's rows, for messages.
     """
-    if sparse.issparse(sample) or sample.shape[1] < 2:
-        return None
-    ratio = _ratio(sample.std(axis=0, dtype=np.float64))
-    if ratio < _UNEVEN:
-        return None
-    said = f"The largest standard deviation of a column is {ratio:,.0f} times the "
-    low, high = np.quantile(sample, [0.25, 0.75], axis=0)
-    if _ratio(high - low) < _UNEVEN:
-        cure = "Remove or clip them, unless they are to be clusters of their own."
-        return f"{said}median one because of a few objects that are far out.", cure
-    return f"{said}median one: few columns decide alone.", ""
+    few = "a few objects that are far out" + _far_rows(sample, rows)
+    cure = "Remove or clip them, unless they are to be clusters of their own."
+    if not sparse.issparse(sample) and sample.shape[1] > 1:
+        ratio = _ratio(sample.std(axis=0, dtype=np.float64))
+        said = f"The largest standard deviation of a column is {ratio:,.0f} times the "
+        low, high = np.quantile(sample, [0.25, 0.75], axis=0)
+        if ratio >= _UNEVEN and _ratio(high - low) >= _UNEVEN:
+            return f"{said}median one: few columns decide alone.", ""
+        if ratio >= _UNEVEN:
+            return f"{said}median one because of {few}.", cure
+    if few.endswith(")"):
+        return f"Nearly all of the squared distances are those of {few}.", cure
+    return None
+
+
+def _far_rows(sample: Any, rows: np.ndarray | None) -> str:
+    """Return ": row 7 (1e+08 in column 2)" of objects that decide alone, or nothing.
+
+    These are at most one of 1,000 objects, or a single one, and have nearly all of the
+    squared distances from the median.
+    """
+    n = sample.shape[0]
+    if n < _FEWEST:
+        return ""
+    if sparse.issparse(sample):
+        away = sample.astype(np.float64)
+        square = np.asarray(away.multiply(away).sum(axis=1)).ravel()
+    else:
+        away = sample - np.median(sample, axis=0)
+        square = np.einsum("ij,ij->i", away, away, dtype=np.float64)
+    far = np.argsort(-square, kind="stable")[: max(1, n // 1000)]
+    enough = np.cumsum(square[far]) > _DECIDING * square.sum()
+    if not enough.any():
+        return ""
+    far = far[: int(np.argmax(enough)) + 1]
+    own = away[far[:1]].toarray() if sparse.issparse(away) else away[far[:1]]
+    column = int(np.abs(own[0]).argmax())
+    numbers = (far if rows is None else rows[far])[:5].tolist()
+    value = float(sample[far[0], column])
+    more = ", ..." * (len(far) > 5)
+    return (
+        f": row{'s' * (len(far) > 1)} {', '.join(map(str, numbers))}{more} "
+        f"({value:.6g} in column {column})"
+    )
 
 
 def _ratio(spread: np.ndarray) -> float:

@@ -43,7 +43,11 @@ def explaining(
 
 def bad_label(row: int, column: int, value: Any) -> ValueError:
     """Return the error for one cell that is no label."""
-    return ValueError(f"labels[{row}, {column}] = {value!r}. {LABEL_RULE}")
+    if isinstance(value, int) and value.bit_length() > 64:
+        what = f"an integer of {value.bit_length()} bits; at most 64 are possible"
+    else:
+        what = repr(value) + " is no label" * (not isinstance(value, numbers.Real))
+    return ValueError(f"labels[{row}, {column}] = {what}. {LABEL_RULE}")
 
 
 def mixed_labels(column: int, one: Any, other: Any) -> TypeError:

@@ -52,7 +52,9 @@ class Affinity:
         """Bytes of the similarity."""
         return 0 if self.similarity is None else self.similarity.nbytes
 
-    def memberships(self, histogram: np.ndarray, rows: Ensemble) -> np.ndarray:
+    def memberships(
+        self, histogram: np.ndarray, rows: Ensemble, own: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the mean similarity of rows to each cluster, scaled to sum to 1.
 
         Parameters
@@ -61,6 +63,9 @@ class Affinity:
             Objects of each cluster in each base cluster.
         rows : Ensemble
             The rows asked for, coded by the same base clusters.
+        own : ndarray of shape (F,) or None
+            The cluster that each distinct row is an object of, -1 if none; with
+            ``pairs="all"`` its similarity to itself is 1.
 
         Returns
         -------
@@ -77,14 +82,31 @@ class Affinity:
             present *= self.weights[:, None]
         fragments = rows.fragments()
         scores = np.empty((len(fragments.counts), len(histogram)))
+        lacking = None if own is None else self._lacking_to_one(rows)
         for block in row_blocks(*scores.shape):
             some = fragments.labels[block]
-            scores[block] = ratio(
-                sum_table(some, self.offsets, table), (some >= 0) @ present
-            )
+            sums = sum_table(some, self.offsets, table)
+            if own is not None and lacking is not None:
+                there = np.flatnonzero(own[block] >= 0)
+                sums[there, own[block][there]] += lacking[block][there]
+            scores[block] = ratio(sums, (some >= 0) @ present)
         total = scores.sum(axis=1, keepdims=True)
         np.divide(scores, total, out=scores, where=total > 0)
         return scores[fragments.inverse]
+
+    def _lacking_to_one(self, rows: Ensemble) -> np.ndarray | None:
+        """Return by how much the sums of rows with themselves fall short of 1, (F,).
+
+        None where they do not: elsewhere than with ``pairs="all"``.
+        """
+        if self.pairs == "same" or self.similarity is None:
+            return None
+        codes = rows.fragment_codes()
+        total = np.empty(len(codes))
+        shared = codes, self.offsets, self.similarity, total
+        _kernels.bipartite.quadratic(*shared, 0, len(codes))
+        n_present = (codes < np.diff(self.offsets)).sum(axis=1)
+        return n_present**2 - self.decay * total
 
     def _summed(self, histogram: np.ndarray) -> np.ndarray:
         """Return the summed similarity of base clusters to each cluster's, (Nc, k)."""
@@ -150,16 +172,19 @@ class KnownRows:
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of each row, (n,) int32."""
-        fragments, new = rows.fragments(), rows.fragment_codes()
-        codes = np.where(
-            self.rows < 0, np.diff(self.affinity.offsets), self.rows
-        ).astype(new.dtype)
+        new = rows.fragment_codes()
+        codes, found = self._known(new)
+        if len(unknown := np.flatnonzero(found < 0)):
+            found[unknown] = self._nearest(codes, new[unknown], n_jobs)
+        return found[rows.fragments().inverse]
+
+    def _known(self, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of the known rows, and labels of others, -1 if not known."""
+        n_clusters = np.diff(self.affinity.offsets)
+        codes = np.where(self.rows < 0, n_clusters, self.rows).astype(new.dtype)
         place = np.empty(len(new), np.int64)
         _kernels.nearest.find_rows(codes, new, place)
-        found = self.labels[place].astype(np.int32)
-        if len(unknown := np.flatnonzero(place < 0)):
-            found[unknown] = self._nearest(codes, new[unknown], n_jobs)
-        return found[fragments.inverse]
+        return codes, np.where(place < 0, -1, self.labels[place]).astype(np.int32)
 
     def _nearest(self, codes: np.ndarray, new: np.ndarray, n_jobs) -> np.ndarray:
         """Return the cluster of the nearest known row of each new one."""
@@ -184,10 +209,15 @@ class KnownRows:
         return winner
 
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return the mean similarity to each cluster, scaled to sum to 1."""
+        """Return the mean similarity to each cluster, scaled to sum to 1.
+
+        A row that is known is an object of its cluster, as similar to itself as in
+        :meth:`ensclust.CoAssociation.dense`.
+        """
         own = (self.rows, self.counts, self.labels, self.affinity.offsets)
         found = histogram(*own, int(self.labels.max()) + 1)
-        return self.affinity.memberships(found, rows)
+        labels = self._known(rows.fragment_codes())[1]
+        return self.affinity.memberships(found, rows, labels)
 
 
 def histogram(

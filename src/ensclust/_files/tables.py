@@ -243,6 +243,8 @@ def check_output(
         _check_copy(path, source)
     refuse_input(path, source)
     check_writable(given)
+    if suffix == ".h5ad" and source is not None and Path(source).is_file():
+        h5ad.check_table(Path(source))
 
 
 def write_labels(
@@ -252,6 +254,7 @@ def write_labels(
     names: Sequence[str] = ("cluster",),
     ids: Sequence | None = None,
     source: str | os.PathLike | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write labels to a file, whole or not at all.
 
@@ -270,10 +273,15 @@ def write_labels(
         The h5ad file that the objects come from. An h5ad output is a copy of it with
         the labels as categories in obs. There -1 is a missing value, and clusters are
         numbered by size, as scanpy's are.
+    overwrite : bool
+        Whether columns of obs that have these names are replaced in the copy. By
+        default they are a ValueError.
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
     objects, columns = labelled_columns(labels, names, ids)
+    if Path(path).suffix.lower() == ".h5ad":
+        h5ad.check_free(Path(source or ""), {"obs": names}, overwrite=overwrite)
     if str(path) == "-":
         write_rows(sys.stdout, ",", objects, columns)
         return

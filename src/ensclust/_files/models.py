@@ -137,6 +137,7 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
     with _reading(path):
         model = skops.loads(data, trusted=types)
         _check_model(model)
+        model._check_loaded()
     return model, columns
 
 

@@ -61,6 +61,15 @@ def _columns_of(file: Any) -> tuple[list[str], int]:
     return names, n_rows
 
 
+def _table(file: Any) -> Any:
+    """Return obs as a DataFrame, if every column of it fits."""
+    if "column-order" in _group(file, "obs").attrs:
+        names, n_rows = _columns_of(file)
+        for name in names:
+            check_column(file["obs"], name, n_rows)
+    return _element(file, "obs")
+
+
 def _rows_of(column: Any, rows: slice) -> np.ndarray:
     """Return some rows of a column of obs; categories as values, None if missing."""
     if hasattr(column, "keys"):
@@ -86,7 +95,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
 def open_features(path: Path, wanted: Sequence[str]) -> Source:
     """Return the columns of X, or of what is named in ``wanted`` and lies in obsm."""
     with _reading(path) as file:
-        ids = np.asarray(_element(file, "obs").index)
+        ids = np.asarray(_table(file).index)
         genes = list(map(str, _element(file, "var").index))
         embeddings = {
             name: np.asarray(_element(file, f"obsm/{name}"))
@@ -132,7 +141,7 @@ def contents(path: Path) -> dict[str, Any]:
     ``left_out`` of a column is why it does not look like a clustering, or None.
     """
     with _reading(path) as file:
-        obs, obsm = _element(file, "obs"), file.get("obsm", {})
+        obs, obsm = _table(file), file.get("obsm", {})
         columns: list[dict[str, Any]] = [
             {
                 "name": str(name),
@@ -199,11 +208,7 @@ def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:
 def check_table(source: Path) -> None:
     """Raise now what would stop :func:`write_copy` from reading obs later."""
     with _reading(source) as file:
-        if "column-order" in _group(file, "obs").attrs:
-            names, n_rows = _columns_of(file)
-            for name in names:
-                check_column(file["obs"], name, n_rows)
-        _element(file, "obs")
+        _table(file)
 
 
 def check_free(

@@ -33,7 +33,13 @@ from ensclust._support import memory
 from ensclust._support.columns import choose_columns
 from ensclust._support.progress import tell
 from ensclust._support.validation import check_path, import_optional, unexpected, warn
-from ensclust._support.whole_files import check_writable, refuse_input, replacing
+from ensclust._support.whole_files import (
+    check_stdout,
+    check_writable,
+    refuse_input,
+    replacing,
+    writing,
+)
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
@@ -235,6 +241,7 @@ def check_output(
     check_path(path)
     given, path = os.fspath(path), Path(path)
     if given == "-":
+        check_stdout()
         return
     suffix = _suffix(path, _FORMATS)
     if suffix == ".parquet":
@@ -283,7 +290,9 @@ def write_labels(
     if Path(path).suffix.lower() == ".h5ad":
         h5ad.check_free(Path(source or ""), {"obs": names}, overwrite=overwrite)
     if str(path) == "-":
-        write_rows(sys.stdout, ",", objects, columns)
+        with writing("standard output"):
+            write_rows(sys.stdout, ",", objects, columns)
+            sys.stdout.flush()
         return
     path = Path(path)
     suffix = path.suffix.lower()
@@ -511,7 +520,15 @@ def _check_length(name: str, given: Any, wanted: int) -> None:
 
 def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
     """Write ids and labels as text."""
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    # Python quotes only what ends its own lines, and other programs end theirs at \r.
+    texts = (text for text in [*columns, *objects] if isinstance(text, str))
+    is_split = any("\r" in text for text in texts)
+    writer = csv.writer(
+        stream,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if is_split else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(["object", *columns])
     writer.writerows(
         zip(objects, *(column.tolist() for column in columns.values()), strict=True)

@@ -32,6 +32,7 @@ class Lines:
         self._size = path.stat().st_size if path.is_file() else 0
         self._encoding = "utf-8-sig"
         self._rest = b""  # of a line that is not yet whole
+        self._n_read = 0  # lines
         self.put_back("")
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +76,14 @@ class Lines:
                 "Save it as UTF-8, or as NPY or Parquet."
             )
             raise ValueError(msg) from error
+        if (at := whole.find(b"\0")) >= 0:
+            line = self._n_read + whole.count(b"\n", 0, at) + 1
+            msg = (
+                f"{self._path}, line {line}: a NUL byte, which text does not hold. "
+                "Save it as UTF-8, or as NPY or Parquet."
+            )
+            raise ValueError(msg)
+        self._n_read += whole.count(b"\n")
         self._encoding = "utf-8"
         return text
 
@@ -89,6 +98,9 @@ class Lines:
 @contextmanager
 def open_lines(path: Path) -> Iterator[Lines]:
     """Open a text file, unpacked if its name ends so, or STDIN."""
+    if path == STDIN and sys.stdin is None:
+        msg = "standard input is closed. Name a file, or pipe a table into the command."
+        raise OSError(msg)
     raw = sys.stdin.buffer if path == STDIN else path.open("rb")
     try:
         yield Lines(path, raw, _unpacked(path, raw))

@@ -173,6 +173,12 @@ def test_text_that_is_not_utf8_is_refused(file):
         read_features(file("data.csv", b"\xff\xfea\x00"))
 
 
+def test_blank_lines_have_an_end(file):
+    text = "a,b\n0,1\n" + "\n" * (2**20 + 1)
+    with pytest.raises(ValueError, match=r"data.csv has over 1,048,576 blank lines"):
+        read_labels(file("data.csv", text))
+
+
 @pytest.mark.parametrize("read", [read_features, read_labels])
 def test_a_nul_byte_is_refused_by_its_line(file, read):
     for text, line in (

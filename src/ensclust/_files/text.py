@@ -22,6 +22,7 @@ _DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
 _SAMPLE = 50  # lines to guess the delimiter from
 _PIECE = 2**20  # bytes that are read at a time
 _LONGEST = 2**27  # bytes of a line
+_MOST_BLANK = 2**20  # lines in a row: kB that are packed may hold 1e9 of them
 
 
 class Lines:
@@ -159,15 +160,18 @@ class Records:
 
     def _parse(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the records; blank lines are none, but in a single column they are."""
-        blank: list[int] = []
+        n_blank = 0  # lines in a row
         while (row := self._next()) is not None:
             line, self.line = self.line, self._reader.line_num + self._skipped + 1
             if not row:
-                blank.append(line)
+                n_blank += 1
+                if n_blank > _MOST_BLANK and self.width != 1:
+                    msg = f"{self.path} has over {_MOST_BLANK:,} blank lines in a row."
+                    raise ValueError(msg)
                 continue
             if self.width == 1:
-                yield from ((skipped, [""]) for skipped in blank)
-            blank.clear()
+                yield from ((skipped, [""]) for skipped in range(line - n_blank, line))
+            n_blank = 0
             self.width = self.width or len(row)
             if len(row) != self.width:
                 raise self._ragged(line, len(row))

@@ -230,6 +230,14 @@ def test_links_within_the_file_are_followed(cells):
     assert (found[:, 0] == found[:, 1]).all()
 
 
+def test_an_input_that_is_not_there_is_named_before_its_copy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["consensus", "no.h5ad", "--columns", "a", "-k", "2", "-o", "copy.h5ad"]
+    result = cli_runner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "no.h5ad does not exist." in result.stderr
+
+
 def test_a_chunk_is_measured_before_it_is_unpacked(cells, monkeypatch):
     def change(file):
         del file["X"]

@@ -267,6 +267,9 @@ def _reading(path: Path) -> Iterator[Any]:
     """Open a file; name it in whatever HDF5 and AnnData say about what is damaged."""
     require_anndata("reading")
     h5py = import_optional("h5py", "reading h5ad", "anndata")
+    if not path.exists():
+        msg = f"{path} does not exist."
+        raise FileNotFoundError(msg)
     try:
         with h5py.File(path, "r") as file:
             refuse_external(file)

@@ -12,6 +12,7 @@ from scipy.io import savemat
 from fuzz.targets import CORPUS
 
 LABELS = np.array([[0, 1], [0, 0], [1, -1]], np.int8)
+EDITS = {"far": b"\4\0\x15", "below": b"\0\0\x17", "short": b"\6\1\0"}  # fuzz.edits
 TEXTS = {
     "labels": "a,b\n1,x\n2,y\n1,NA\n",
     "features": "p;q\n0.5;1e3\n-2;.5\n",
@@ -70,6 +71,15 @@ def main() -> None:
         table = pyarrow.table(columns)
         parquet.write_table(table, handle, write_statistics=False, store_schema=False)
         _write("parquet", name, handle.getvalue())
+    for target in ("h5ad", "merges", "counts"):
+        for i in range(9):  # one edit, of another array each
+            name, edit = list(EDITS.items())[i % len(EDITS)]
+            start = b"\0" if target == "h5ad" else b""
+            _write(target, f"{name}{i}", start + bytes([i]) + edit)
+    _write("h5ad", "good", b"\0")
+    _write("h5ad", "columns", b"\xff\1\0\0\2")
+    _write("merges", "good", b"")
+    _write("counts", "good", b"")
     for width in (1, 2, 5):
         _write("ensemble", f"width{width}", bytes([width - 1, 0, *range(40)]))
         _write("ensemble", f"noise{width}", bytes([width - 1, 1, *([0, 1, 6] * 5)]))

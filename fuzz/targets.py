@@ -2,8 +2,9 @@
 
 A target returns where input is good and where it is refused in our own words, and
 raises :class:`NotOursError` for any other error: one from deep inside NumPy, Arrow or
-Python, or one that does not name the file. h5ad and MATLAB 7.3 are no targets: HDF5's
-own library ends the process on some damaged files.
+Python, or one that does not name the file. Bytes are not h5ad or MATLAB 7.3: HDF5's own
+library ends the process on some damaged files. They say what is changed in the contents
+of a good h5ad file, and so for checkpoints (:mod:`fuzz.edits`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,21 @@ from __future__ import annotations
 import tempfile
 import traceback
 import warnings
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
 
 import ensclust
+from ensclust import CoAssociation, consensus
 from ensclust._stream.blocks import Blocks
+from ensclust._trees import kept_merges
+from ensclust._trees.linkage import LabelSpace, link
 from ensclust.io import read_features, read_labels
+from fuzz.edits import edited, edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,9 +92,148 @@ def ensemble(data: bytes) -> None:
         _ours(lambda one=one: one.recode(rows[::-1]))
 
 
+def h5ad(data: bytes) -> None:
+    """Read an h5ad file with a sparse X and columns of all kinds, with edits in it.
+
+    The first byte says whether X is stored by rows or by columns.
+    """
+    import h5py  # noqa: PLC0415  optional
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file.h5ad")
+        path.write_bytes(_cells("csc" if data[:1] > b"\x7f" else "csr"))
+        with h5py.File(path, "r+") as file:
+            for name, edit in edits(data[1:], _IN_CELLS):
+                old = file[name]
+                is_text = old.dtype.kind == "O"
+                new = edited(
+                    old.asstr()[...].astype("U") if is_text else old[...], edit
+                )
+                attributes = dict(old.attrs)
+                del file[name]
+                file[name] = new.astype(object if new.dtype.kind == "U" else new.dtype)
+                file[name].attrs.update(attributes)
+        _ours(lambda: read_features(path), path)
+        for columns in (["a"], ["b", "c"]):
+            _ours(lambda columns=columns: read_labels(path, columns=columns), path)
+            blocks = _ours(lambda columns=columns: Blocks(path, columns=columns), path)
+            if blocks is not None:
+                _ours(lambda blocks=blocks: [block.load() for block in blocks], path)
+
+
+def merges(data: bytes) -> None:
+    """Go on with a linkage from a checkpoint with edits in it."""
+    kept = dict(_merges())
+    for name, edit in edits(data, sorted(set(kept) - {"identity"})):
+        kept[name] = edited(kept[name], edit)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "merges.npz")
+        np.savez(path, **kept)
+        _ours(
+            lambda: link(_operator(), max_memory=1, checkpoint=folder, n_jobs=1), path
+        )
+
+
+def counts(data: bytes) -> None:
+    """Go on with counts and distinct rows of a stream, with edits in them."""
+    blocks, kept = _counts()
+    names = sorted(
+        (stage, name) for stage in kept for name in set(kept[stage]) - {"identity"}
+    )
+    changed = {stage: dict(arrays) for stage, arrays in kept.items()}
+    for (stage, name), edit in edits(data, names):
+        changed[stage][name] = edited(changed[stage][name], edit)
+    with tempfile.TemporaryDirectory() as folder:
+        for stage, arrays in changed.items():
+            np.savez(Path(folder, f"{stage}.npz"), **arrays)
+        options = {"random_state": 0, "n_jobs": 1, "checkpoint": folder}
+        for weights in (None, _WEIGHTS):
+            _ours(
+                lambda weights=weights: np.asarray(
+                    consensus(blocks, 3, "eac", weights=weights, **options)
+                )
+            )
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    function.__name__: function for function in (csv, npy, npz, parquet, mat, ensemble)
+    function.__name__: function
+    for function in (csv, npy, npz, parquet, mat, ensemble, h5ad, merges, counts)
 }
+_IN_CELLS = (
+    *("X/data", "X/indices", "X/indptr", "obs/_index"),
+    *("obs/a/codes", "obs/a/categories", "obs/b", "obs/c/values", "obs/c/mask"),
+)
+_WEIGHTS = [1.0, 1.0, 0.0, 1.0]
+
+
+@cache
+def _cells(form: str) -> bytes:
+    """Return an h5ad file of 12 cells and 6 genes."""
+    import anndata  # noqa: PLC0415  optional
+    import pandas as pd  # noqa: PLC0415  optional
+    from scipy import sparse  # noqa: PLC0415  heavy
+
+    obs = pd.DataFrame(
+        {
+            "a": pd.Categorical(list("xyz") * 4),
+            "b": np.arange(12) // 4,
+            "c": pd.array([1, 2, None] * 4, "Int64"),
+        },
+        index=[f"cell{i}" for i in range(12)],
+    )
+    X = sparse.random(12, 6, 0.5, random_state=0, format=form)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "cells.h5ad")
+        anndata.AnnData(X, obs=obs).write_h5ad(path)
+        return path.read_bytes()
+
+
+def _labels() -> np.ndarray:
+    labels = np.random.default_rng(0).integers(0, 3, (60, 4))
+    labels[::7, 1] = -1
+    return labels
+
+
+@cache
+def _operator() -> CoAssociation:
+    return CoAssociation(ensclust.Ensemble(_labels()))
+
+
+@cache
+def _merges() -> dict[str, np.ndarray]:
+    """Return what a linkage keeps that is stopped half way."""
+    usual, rounds = LabelSpace.nearest, []
+
+    def nearest(*args: Any) -> None:
+        rounds.append(1)
+        if len(rounds) > 3:
+            raise KeyboardInterrupt
+        usual(*args)
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.object(LabelSpace, "nearest", nearest),
+        mock.patch.object(kept_merges, "INTERVAL", 0.0),
+        suppress(KeyboardInterrupt),
+    ):
+        try:
+            link(_operator(), max_memory=1, checkpoint=folder, n_jobs=1)
+        finally:
+            with np.load(Path(folder, "merges.npz")) as kept:
+                found = dict(kept)
+    return found
+
+
+@cache
+def _counts() -> tuple[Blocks, dict[str, dict[str, np.ndarray]]]:
+    """Return a stream, and what a run keeps of it, by stage."""
+    folder = Path(tempfile.mkdtemp())
+    np.save(folder / "labels.npy", _labels())
+    blocks = Blocks(folder / "labels.npy", rows=25)
+    kept = folder / "kept"
+    for weights in (None, _WEIGHTS):
+        consensus(blocks, 3, "eac", random_state=0, checkpoint=kept, weights=weights)
+    return blocks, {path.stem: dict(np.load(path)) for path in kept.glob("*.npz")}
 
 
 def _read(data: bytes, suffix: str, *, in_blocks: bool = False) -> None:

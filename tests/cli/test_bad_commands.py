@@ -1,10 +1,14 @@
 """Wrong command lines: one line on stderr, status 2, every file as it was."""
 
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ensclust
 from conftest import cli_runner
 from ensclust.cli import main
 
@@ -216,3 +220,49 @@ def test_line(folder, monkeypatch, line):
     assert error.startswith("ensclust: error: ")
     assert LINES[line] in error
     assert contents(folder) == before
+
+
+RUN = f"{shlex.quote(sys.executable)} -m ensclust"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("--help >/dev/full", "standard output could not be written: No space left"),
+        ("--version >/dev/full", "standard output could not be written: No space left"),
+        ("consensus --help >/dev/full", "No space left on device"),
+        (
+            "consensus runs.csv -k 2 -q >/dev/full",
+            "standard output could not be written: No space left",
+        ),
+        ("consensus - -k 2 <&-", "standard input is closed. Name a file, or pipe"),
+        ("consensus runs.csv -k 2 >&-", "standard output is closed. Open it, or name"),
+        ("--help >&-", "standard output is closed. Open it, or name a file"),
+        ("methods >&-", "standard output is closed. Open it, or name a file"),
+    ],
+)
+def test_streams_that_are_full_or_closed_are_one_line(tmp_path, command, words):
+    (tmp_path / "runs.csv").write_text("a,b\n0,0\n0,0\n1,1\n1,1\n")
+    shell = ["bash", "-c", f"{RUN} {command}"]
+    done = subprocess.run(
+        shell, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    said = [line for line in done.stderr.splitlines() if "reading" not in line]
+    assert len(said) == 1
+    assert words in said[0]
+
+
+def test_a_closed_stdout_does_not_matter_to_a_file(tmp_path):
+    (tmp_path / "runs.csv").write_text("a,b\n0,0\n0,0\n1,1\n1,1\n")
+    shell = ["bash", "-c", f"{RUN} consensus runs.csv -k 2 -q -o out.csv >&-"]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "out.csv").read_text().startswith("object,cluster\n0,0\n")
+
+
+def test_a_closed_stdout_is_found_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(OSError, match="standard output is closed"):
+        ensclust.io.check_output("-")

@@ -173,6 +173,23 @@ def test_text_that_is_not_utf8_is_refused(file):
         read_features(file("data.csv", b"\xff\xfea\x00"))
 
 
+def test_blank_lines_have_an_end(file):
+    text = "a,b\n0,1\n" + "\n" * (2**20 + 1)
+    with pytest.raises(ValueError, match=r"data.csv has over 1,048,576 blank lines"):
+        read_labels(file("data.csv", text))
+
+
+@pytest.mark.parametrize("read", [read_features, read_labels])
+def test_a_nul_byte_is_refused_by_its_line(file, read):
+    for text, line in (
+        ("a,b\n0,0\n0,\0\n1,1\n", 3),
+        ("a\0,b\n0,0\n", 1),
+        ("a,b\n" + "0,1\n" * 300_000 + "0,\0\n", 300_002),
+    ):
+        with pytest.raises(ValueError, match=f"data.csv, line {line}: a NUL byte"):
+            read(file("data.csv", text))
+
+
 def test_quote_that_never_ends_is_refused(file):
     with pytest.raises(ValueError, match=r"data.csv, record at line 2: unexpected end"):
         read_features(file("data.csv", 'a,b\n1,"2\n3,4\n'))

@@ -209,6 +209,27 @@ def test_what_follows_an_array_in_an_archive_is_checked_too(tmp_path):
     assert read_features(tmp_path / "data.npz").values.shape == (3, 3)
 
 
+@pytest.mark.parametrize("n_bytes", [2**25, 2**62])
+def test_an_array_is_not_followed_by_bytes_without_end(tmp_path, n_bytes):
+    path = tmp_path / "data.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("X.npy", "w", force_zip64=True) as member:
+            member.write(array_file(np.eye(3)) + bytes(2**25))
+        archive.getinfo("X.npy").file_size = n_bytes  # as its directory says
+    for read in (read_features, read_labels):
+        with pytest.raises(ValueError, match=r"X.npy has [\d,]+ bytes after its array"):
+            read(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_unpacks_without_a_limit_is_refused(tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "data.npz", "w", method) as archive:
+        archive.writestr("X.npy", array_file(np.eye(3)) + bytes(2**22))
+    for read in (read_features, read_labels):
+        with pytest.raises(ValueError, match=f"X.npy is packed by method {method}"):
+            read(tmp_path / "data.npz")
+
+
 @pytest.fixture
 def little_memory(monkeypatch):
     """Let a machine have 64 kB."""

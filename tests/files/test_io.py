@@ -1,5 +1,6 @@
 """Files in, files out: what is accepted, what is refused and with which words."""
 
+import csv
 import io
 import os
 import stat
@@ -369,3 +370,16 @@ def test_checking_the_output_leaves_no_trace(tmp_path):
     check_output(tmp_path / "labels.csv")
     check_output("-")
     assert not list(Path(tmp_path).iterdir())
+
+
+@pytest.mark.parametrize("ids", [["a\rb", "c"], ["a\r", "c"], ["a\r\nb", "\r"]])
+def test_ids_with_a_carriage_return_are_quoted(tmp_path, ids):
+    path = tmp_path / "labels.csv"
+    write_labels(path, np.array([0, 1]), ids=ids)
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert [row[0] for row in rows] == ["object", *ids]
+    first = path.read_bytes().split(b"\n", 1)[1]
+    assert first.startswith(b'"')
+    write_labels(path, np.array([0, 1]), ids=["a", "c"])
+    assert path.read_text() == "object,cluster\na,0\nc,1\n"

@@ -11,9 +11,11 @@ import pytest
 from sklearn.cluster import KMeans
 
 import ensclust
+from bad_input import refused
 from conftest import cli_runner
 from ensclust import ECPCSMC, KCC, CustomConsensus
 from ensclust._files.models import _is_ours
+from ensclust._methods import METHODS, make
 from ensclust.cli import main
 from ensclust.io import load_model, read_labels, save_model
 
@@ -272,3 +274,110 @@ def test_an_old_model_is_refused_on_the_command_line(folder):
             is_about = member == "ensclust.json"
             old.writestr(member, about if is_about else ours.read(member))
     assert "saved by ensclust 0.0.1" in run("predict old.skops X.csv", 2).stderr
+
+
+GAPS = np.where(np.arange(LABELS.size).reshape(LABELS.shape) % 7, LABELS, -1)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("given", [X, GAPS], ids=["features", "labels"])
+def test_every_method_is_loaded_as_it_was_saved(name, given, tmp_path):
+    settings = {"n_clusterings": 5} if given is X else {"base": "precomputed"}
+    model = make(name, n_clusters=3, random_state=0, **settings).fit(given)
+    save_model(model, tmp_path / "m.skops")
+    found = load_model(tmp_path / "m.skops").predict(given)
+    assert np.array_equal(found, model.predict(given))
+
+
+def forged(model, path, value):
+    """Return a model with something in it changed: ``path`` is where."""
+    *places, last = path.split(".")
+    owner = model
+    for place in places:
+        owner = owner[int(place)] if place.isdecimal() else getattr(owner, place)
+    object.__setattr__(owner, last, value(getattr(owner, last)))
+    return model
+
+
+def raised(array):
+    """Return an array with one number far above what it may be."""
+    array = array.copy()
+    array.reshape(-1)[-1] = 120 if array.dtype == np.uint8 else 10**6
+    return array
+
+
+def lowered(array):
+    array = array.copy()
+    array.reshape(-1)[0] = -5
+    return array
+
+
+FORGED = [
+    ("ecpcs-mc", "assignment_.meta_labels", raised, "meta_labels holds numbers from"),
+    ("ecpcs-mc", "assignment_.meta_labels", lowered, "meta_labels holds numbers from"),
+    ("ecpcs-mc", "assignment_.meta_labels", lambda x: x[1:], "meta_labels has shape"),
+    ("ecpcs-mc", "assignment_.meta_labels", list, "meta_labels is of type list"),
+    ("ecpcs-mc", "assignment_.seed", lambda _: -1, "seed holds numbers from -1"),
+    ("ecpcs-mc", "assignment_.weights", lambda _: np.ones(2), "weights has shape"),
+    ("ecpcs-mc", "ensemble_.columns", raised, "ensemble_ holds codes that its"),
+    ("ecpcs-mc", "ensemble_.columns", lambda x: x[:-1], "argument 2 is longer"),
+    ("ecpcs-mc", "ensemble_.places", lambda _: np.array([99]), "places holds numbers"),
+    ("ecpcs-mc", "labels_", raised, "labels_ holds numbers from"),
+    ("ecpcs-mc", "labels_", lambda x: x[1:], "labels_ has shape"),
+    ("ecpcs-mc", "n_clusters_", lambda _: 10**9, "n_clusters_ holds numbers from"),
+    ("eac", "assignment_.rows", raised, "rows hold labels that the base"),
+    ("eac", "assignment_.rows", lowered, "rows holds numbers from -5"),
+    ("eac", "assignment_.labels", raised, "labels holds numbers from"),
+    ("eac", "assignment_.labels", lowered, "labels holds numbers from -5"),
+    ("eac", "assignment_.counts", lambda x: x[1:], "counts has shape"),
+    ("eac", "assignment_.affinity.offsets", raised, "offsets are those of other"),
+    ("ecpcs-hc", "assignment_.affinity.similarity", lambda x: x[1:], "similarity has"),
+    ("ecpcs-hc", "coassociation_.similarity", lambda x: x[1:], "similarity has shape"),
+    ("eac", "coassociation_.ensemble.columns", raised, "ensemble_ holds codes"),
+    ("eac", "dendrogram_.merges", raised, "merges must join each of"),
+    ("eac", "dendrogram_.leaf_of_object", raised, "leaf_of_object must hold a leaf"),
+    ("kcc", "assignment_.names", raised, "names holds numbers from"),
+    ("kcc", "assignment_.members", lambda x: x[1:], "members has shape"),
+    ("kcc", "assignment_.sizes", lambda x: x[1:], "sizes has shape"),
+    ("kcc", "assignment_.tables", lambda x: (x[0][1:], x[1]), "tables has shape"),
+    ("sec", "assignment_.tables", lambda x: (x[0], x[1][1:]), "tables has shape"),
+    ("kcc", "generator_.models_.0.centres", lambda x: x[:, 1:], "centres has shape"),
+    ("kcc", "generator_.models_.0.half_norms", lambda x: x[1:], "centres has shape"),
+    ("kcc", "generator_.models_", lambda x: x[1:], "4 models are there for 5"),
+    ("kcc", "generator_.ensemble_.columns", raised, "ensemble_ holds codes"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "value", "words"), FORGED)
+def test_arrays_of_a_forged_model_never_reach_a_kernel(
+    tmp_path, name, path, value, words
+):
+    model = make(name, n_clusters=3, n_clusterings=5, random_state=0).fit(X)
+    write_archive(tmp_path / "m.skops", forged(model, path, value))
+    refused(
+        lambda: load_model(tmp_path / "m.skops"),
+        f"m.skops cannot be read as a model that ensclust saved: .*{words}",
+    )
+
+
+def test_selected_clusterings_are_checked(tmp_path):
+    weights = [1, 0, 1, 1, 1]
+    model = ECPCSMC(3, base="precomputed", weights=weights, random_state=0).fit(LABELS)
+    save_model(model, tmp_path / "m.skops")
+    assert (load_model(tmp_path / "m.skops").predict(LABELS) == model.labels_).all()
+    for place, value, words in (
+        ("assignment_.clusterings", lambda x: ~x, "meta_labels has shape"),
+        ("assignment_.clusterings", lambda _: np.arange(5), "of type int64"),
+    ):
+        other = ECPCSMC(3, base="precomputed", weights=weights).fit(LABELS)
+        write_archive(tmp_path / "m.skops", forged(other, place, value))
+        refused(lambda: load_model(tmp_path / "m.skops"), words)
+
+
+def test_a_model_that_unpacks_without_a_limit_is_refused(saved, tmp_path):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "b.skops", "w", zipfile.ZIP_BZIP2) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    refused(lambda: load_model(tmp_path / "b.skops"), "is packed by method 12")

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
@@ -185,6 +186,18 @@ class Centres:
         table[:-1, names < 0] = _NEVER
         slope[:, names < 0] = 0
         return replace(self, names=names, tables=(table, slope))
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless there is an entry for each base cluster and centre."""
+        n, k = counts.n_base_clusters, len(self.names)
+        table, slope = self.tables
+        self.affinity.check(counts)
+        check_array("sizes", self.sizes, (n,), low=0)
+        check_array("tables", table, (n + 1, k), kinds="f")
+        n_slopes = counts.n_clusterings if len(slope) else 0
+        check_array("tables", slope, (n_slopes, k), kinds="f")
+        check_array("members", self.members, (n, k), low=0)
+        check_array("names", self.names, (k,), low=-1, stop=n_clusters)
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the label of the nearest centre, -1 for a row in no clustering."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ensclust import _kernels
 from ensclust._ensemble.agreement import agreement_of, contingency
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
@@ -72,6 +73,15 @@ class Vote:
         self._run(_kernels.voting.score, rows, votes, scores, n_jobs)
         total = scores.sum(axis=1, keepdims=True)
         return np.divide(scores, total, out=scores, where=total > 0)
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless base clusters have votes for some of so many clusters."""
+        shape = (counts.n_base_clusters,)
+        check_array("meta_labels", self.meta_labels, shape, low=-1, stop=n_clusters)
+        check_array("seed", np.array(self.seed), (), low=0, stop=2**64)
+        if self.weights is not None:
+            shape = (counts.n_clusterings,)
+            check_array("weights", self.weights, shape, kinds="f", low=0)
 
     def without_losers(self, used: np.ndarray) -> Vote:
         """Return a vote without the meta-clusters that are not used, and no gaps."""

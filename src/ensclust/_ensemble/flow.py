@@ -114,6 +114,12 @@ class Assignment(Protocol):
     def renumbered(self, rank: np.ndarray) -> Any:
         """Return the assignment with label j called ``rank[j]``."""
 
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise ValueError where it does not fit these base clusters and labels.
+
+        For one that comes out of a file, before a kernel follows its indices.
+        """
+
 
 class Cut(NamedTuple):
     """One number of clusters, cut from a solution.

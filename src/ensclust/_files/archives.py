@@ -15,6 +15,7 @@ from ensclust._support import memory
 # NumPy parses the header of an NPY file by Python's compiler, which two threads at a
 # time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
 HEADER = Lock()
+_TRAILING = 2**24  # bytes that may follow an array in an archive
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -54,6 +55,7 @@ def read_arrays(
 
 def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.ndarray]:
     with zipfile.ZipFile(path) as archive:
+        check_packing(archive)
         members = {
             info.filename.removesuffix(".npy"): info
             for info in archive.infolist()
@@ -62,7 +64,11 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
         needed = 0
         for info in members.values():
             with archive.open(info) as file:
-                needed += _check_array(file, info.file_size)
+                needed += (own := _check_array(file, info.file_size))
+                trailing = info.file_size - file.tell() - own
+            if trailing > _TRAILING:
+                msg = f"{info.filename} has {trailing:,} bytes after its array."
+                raise ValueError(msg)
         memory.require(
             needed,
             f"reading {path}",
@@ -75,6 +81,20 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
                 while file.read(2**20):  # what follows counts in the checksum
                     pass
         return arrays
+
+
+def check_packing(archive: zipfile.ZipFile) -> None:
+    """Raise where a member is packed otherwise than NumPy and skops do.
+
+    Python unpacks these others without a limit: some kB become GB in memory at once.
+    """
+    for info in archive.infolist():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            msg = (
+                f"{info.filename} is packed by method {info.compress_type}; expected "
+                "deflate, or none."
+            )
+            raise ValueError(msg)
 
 
 def _check_array(file: IO[bytes], size: int) -> int:

@@ -2,13 +2,19 @@
 
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from ensclust._files.hdf5 import (
+    SparseRows,
+    check_column,
+    refuse_external,
+    require_chunk,
+)
 from ensclust._files.sources import Source, row_blocks
 from ensclust._support import memory
 from ensclust._support.validation import gibibytes, import_optional
@@ -27,25 +33,41 @@ def require_anndata(what: str) -> Any:
 def open_labels(path: Path) -> Source:
     """Return the columns of ``obs``; which of them are clusterings, the user says."""
     with _reading(path) as file:
-        obs = _group(file, "obs")
-        if "column-order" not in obs.attrs:  # before AnnData 0.7
-            msg = f"{path} was written by an old AnnData. Read and write it anew."
-            raise ValueError(msg)
-        names = [obs.attrs["_index"], *obs.attrs["column-order"]]
-        n_rows = len(obs[names[0]])
+        names, n_rows = _columns_of(file)
 
     def blocks(
         positions: list[int], within: range | None = None
     ) -> Iterator[list[np.ndarray]]:
         with _reading(path) as file:
-            columns = [file["obs"][names[i]] for i in positions]
+            columns = [check_column(file["obs"], names[i], n_rows) for i in positions]
             for rows in row_blocks(within or range(n_rows), len(positions)):
                 yield [_rows_of(column, rows) for column in columns]
 
-    shown = list(map(str, names[1:]))
+    shown = names[1:]
     return Source(
         ["", *shown], n_rows, blocks, index=0, choice=f"obs columns {_listed(shown)}"
     )
+
+
+def _columns_of(file: Any) -> tuple[list[str], int]:
+    """Return the names of the columns of obs, first of the index, and its length."""
+    obs = _group(file, "obs")
+    if "column-order" not in obs.attrs:  # before AnnData 0.7
+        msg = f"{file.filename} was written by an old AnnData. Read and write it anew."
+        raise ValueError(msg)
+    names = list(map(str, [obs.attrs["_index"], *obs.attrs["column-order"]]))
+    n_rows = len(obs[names[0]])
+    check_column(obs, names[0], n_rows)
+    return names, n_rows
+
+
+def _table(file: Any) -> Any:
+    """Return obs as a DataFrame, if every column of it fits."""
+    if "column-order" in _group(file, "obs").attrs:
+        names, n_rows = _columns_of(file)
+        for name in names:
+            check_column(file["obs"], name, n_rows)
+    return _element(file, "obs")
 
 
 def _rows_of(column: Any, rows: slice) -> np.ndarray:
@@ -54,8 +76,16 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
         if "codes" in column:
             io = require_anndata("reading")
             _require(column["categories"])
-            known = [*io.read_elem(column["categories"]), None]  # code -1 finds None
-            return np.array(known, dtype=object)[column["codes"][rows]]
+            known = io.read_elem(column["categories"])
+            codes = column["codes"][rows]
+            low, high = codes.min(initial=0), codes.max(initial=-1)
+            if known.ndim != 1 or low < -1 or high >= len(known):
+                msg = (
+                    f"{column.name.lstrip('/')} holds codes from {low} to {high} for "
+                    f"categories of shape {known.shape}."
+                )
+                raise ValueError(msg)
+            return np.array([*known, None], dtype=object)[codes]  # -1 finds None
         filled = _rows_of(column["values"], rows).astype(object)
         filled[column["mask"][rows]] = None
         return filled
@@ -65,7 +95,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
 def open_features(path: Path, wanted: Sequence[str]) -> Source:
     """Return the columns of X, or of what is named in ``wanted`` and lies in obsm."""
     with _reading(path) as file:
-        ids = np.asarray(_element(file, "obs").index)
+        ids = np.asarray(_table(file).index)
         genes = list(map(str, _element(file, "var").index))
         embeddings = {
             name: np.asarray(_element(file, f"obsm/{name}"))
@@ -93,7 +123,7 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
                 else None
             )
             for rows in row_blocks(within or range(len(ids)), width):
-                expressed = iter(() if X is None else _dense(X[rows])[:, chosen].T)
+                expressed = iter(() if X is None else X[rows][:, chosen].T)
                 yield [
                     ids[rows]
                     if i == 0
@@ -111,7 +141,7 @@ def contents(path: Path) -> dict[str, Any]:
     ``left_out`` of a column is why it does not look like a clustering, or None.
     """
     with _reading(path) as file:
-        obs, obsm = _element(file, "obs"), file.get("obsm", {})
+        obs, obsm = _table(file), file.get("obsm", {})
         columns: list[dict[str, Any]] = [
             {
                 "name": str(name),
@@ -175,6 +205,31 @@ def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:
     return pandas.Categorical.from_codes(rank[labels], [*map(str, range(len(order)))])
 
 
+def check_table(source: Path) -> None:
+    """Raise now what would stop :func:`write_copy` from reading obs later."""
+    with _reading(source) as file:
+        _table(file)
+
+
+def check_free(
+    source: Path, entries: Mapping[str, Sequence[str]], *, overwrite: bool
+) -> None:
+    """Raise where a copy would lose entries, given by place (obs, obsm, uns)."""
+    with _reading(source) as file:
+        taken = [
+            f'{place}["{name}"]'
+            for place, names in entries.items()
+            for name in names
+            if name in _keys(file, place)
+        ]
+    if taken and not overwrite:
+        msg = (
+            f"{source} already has {', '.join(taken)}. Pass overwrite=True to replace "
+            "it in the copy."
+        )
+        raise ValueError(msg)
+
+
 def write_copy(
     source: Path,
     handle: IO[bytes],
@@ -212,8 +267,12 @@ def _reading(path: Path) -> Iterator[Any]:
     """Open a file; name it in whatever HDF5 and AnnData say about what is damaged."""
     require_anndata("reading")
     h5py = import_optional("h5py", "reading h5ad", "anndata")
+    if not path.exists():
+        msg = f"{path} does not exist."
+        raise FileNotFoundError(msg)
     try:
         with h5py.File(path, "r") as file:
+            refuse_external(file)
             yield file
     except Exception as error:
         if isinstance(error, MemoryError) or str(path) in str(error):
@@ -265,6 +324,7 @@ def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> An
             f"and {shape[1]} rows."
         )
     elif is_dense:
+        require_chunk(X)
         return X
     elif (needed := 8 * shape[0] * n_columns) > _LARGEST:
         names = _listed(list(file.get("obsm", {})))
@@ -274,12 +334,9 @@ def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> An
             "columns (--columns)."
         )
     else:
-        return require_anndata("reading").sparse_dataset(X)
+        form = require_anndata("reading").sparse_dataset(X).format
+        return SparseRows(X, shape, by_rows=form == "csr")
     raise ValueError(msg)
-
-
-def _dense(block: Any) -> np.ndarray:
-    return block.toarray() if hasattr(block, "toarray") else np.asarray(block)
 
 
 def _listed(names: list[str]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ensclust import __version__
+from ensclust._files.archives import check_packing
 from ensclust._support import memory
 from ensclust._support.validation import check_path, explaining, import_optional
 from ensclust._support.whole_files import check_writable, replacing
@@ -114,6 +115,7 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
     with _reading(path):
         data = Path(path).read_bytes()
         with zipfile.ZipFile(BytesIO(data)) as archive:
+            check_packing(archive)
             size = sum(member.file_size for member in archive.infolist())
             memory.require(size, f"reading {path}", "Use a machine with more of it.")
             about = json.loads(archive.read(_ABOUT))
@@ -135,6 +137,7 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
     with _reading(path):
         model = skops.loads(data, trusted=types)
         _check_model(model)
+        model._check_loaded()
     return model, columns
 
 

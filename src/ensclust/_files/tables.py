@@ -34,7 +34,13 @@ from ensclust._support.columns import choose_columns
 from ensclust._support.encoding import Coded
 from ensclust._support.progress import tell
 from ensclust._support.validation import check_path, import_optional, unexpected, warn
-from ensclust._support.whole_files import check_writable, refuse_input, replacing
+from ensclust._support.whole_files import (
+    check_stdout,
+    check_writable,
+    refuse_input,
+    replacing,
+    writing,
+)
 
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
@@ -252,6 +258,7 @@ def check_output(
     check_path(path)
     given, path = os.fspath(path), Path(path)
     if given == "-":
+        check_stdout()
         return
     suffix = _suffix(path, _FORMATS)
     if suffix == ".parquet":
@@ -260,6 +267,8 @@ def check_output(
         _check_copy(path, source)
     refuse_input(path, source)
     check_writable(given)
+    if suffix == ".h5ad" and source is not None and Path(source).is_file():
+        h5ad.check_table(Path(source))
 
 
 def write_labels(
@@ -269,6 +278,7 @@ def write_labels(
     names: Sequence[str] = ("cluster",),
     ids: Sequence | None = None,
     source: str | os.PathLike | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write labels to a file, whole or not at all.
 
@@ -287,12 +297,19 @@ def write_labels(
         The h5ad file that the objects come from. An h5ad output is a copy of it with
         the labels as categories in obs. There -1 is a missing value, and clusters are
         numbered by size, as scanpy's are.
+    overwrite : bool
+        Whether columns of obs that have these names are replaced in the copy. By
+        default they are a ValueError.
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
     objects, columns = labelled_columns(labels, names, ids)
+    if Path(path).suffix.lower() == ".h5ad":
+        h5ad.check_free(Path(source or ""), {"obs": names}, overwrite=overwrite)
     if str(path) == "-":
-        write_rows(sys.stdout, ",", objects, columns)
+        with writing("standard output"):
+            write_rows(sys.stdout, ",", objects, columns)
+            sys.stdout.flush()
         return
     path = Path(path)
     suffix = path.suffix.lower()
@@ -527,7 +544,15 @@ def _check_length(name: str, given: Any, wanted: int) -> None:
 
 def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
     """Write ids and labels as text."""
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    # Python quotes only what ends its own lines, and other programs end theirs at \r.
+    texts = (text for text in [*columns, *objects] if isinstance(text, str))
+    is_split = any("\r" in text for text in texts)
+    writer = csv.writer(
+        stream,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if is_split else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(["object", *columns])
     writer.writerows(
         zip(objects, *(column.tolist() for column in columns.values()), strict=True)

@@ -22,6 +22,7 @@ _DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
 _SAMPLE = 50  # lines to guess the delimiter from
 _PIECE = 2**20  # bytes that are read at a time
 _LONGEST = 2**27  # bytes of a line
+_MOST_BLANK = 2**20  # lines in a row: kB that are packed may hold 1e9 of them
 
 
 class Lines:
@@ -32,6 +33,7 @@ class Lines:
         self._size = path.stat().st_size if path.is_file() else 0
         self._encoding = "utf-8-sig"
         self._rest = b""  # of a line that is not yet whole
+        self._n_read = 0  # lines
         self.put_back("")
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +77,14 @@ class Lines:
                 "Save it as UTF-8, or as NPY or Parquet."
             )
             raise ValueError(msg) from error
+        if (at := whole.find(b"\0")) >= 0:
+            line = self._n_read + whole.count(b"\n", 0, at) + 1
+            msg = (
+                f"{self._path}, line {line}: a NUL byte, which text does not hold. "
+                "Save it as UTF-8, or as NPY or Parquet."
+            )
+            raise ValueError(msg)
+        self._n_read += whole.count(b"\n")
         self._encoding = "utf-8"
         return text
 
@@ -89,6 +99,9 @@ class Lines:
 @contextmanager
 def open_lines(path: Path) -> Iterator[Lines]:
     """Open a text file, unpacked if its name ends so, or STDIN."""
+    if path == STDIN and sys.stdin is None:
+        msg = "standard input is closed. Name a file, or pipe a table into the command."
+        raise OSError(msg)
     raw = sys.stdin.buffer if path == STDIN else path.open("rb")
     try:
         yield Lines(path, raw, _unpacked(path, raw))
@@ -147,15 +160,18 @@ class Records:
 
     def _parse(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the records; blank lines are none, but in a single column they are."""
-        blank: list[int] = []
+        n_blank = 0  # lines in a row
         while (row := self._next()) is not None:
             line, self.line = self.line, self._reader.line_num + self._skipped + 1
             if not row:
-                blank.append(line)
+                n_blank += 1
+                if n_blank > _MOST_BLANK and self.width != 1:
+                    msg = f"{self.path} has over {_MOST_BLANK:,} blank lines in a row."
+                    raise ValueError(msg)
                 continue
             if self.width == 1:
-                yield from ((skipped, [""]) for skipped in blank)
-            blank.clear()
+                yield from ((skipped, [""]) for skipped in range(line - n_blank, line))
+            n_blank = 0
             self.width = self.width or len(row)
             if len(row) != self.width:
                 raise self._ragged(line, len(row))

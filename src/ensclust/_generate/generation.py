@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._generate import base_kmeans
 from ensclust._generate.base_kmeans import Effort
@@ -225,6 +226,21 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         n_iter = [self.models_[m].n_iter_ for m in plan.own] + [one[3] for one in made]
         self.n_iter_ = max(n_iter)
         return {m: one[2] for m, one in zip(plan.others, made, strict=True)}
+
+    def _check_loaded(self) -> None:
+        """Raise ValueError where the arrays, of a file, do not fit together."""
+        check_ensemble(self.ensemble_)
+        n = self.n_features_in_
+        fitted = self._fitted()
+        if len(fitted.models) != (n_clusterings := self.ensemble_.n_clusterings):
+            msg = f"{len(fitted.models)} models are there for {n_clusterings}."
+            raise ValueError(msg)
+        for model in fitted.kmeans.values():
+            k = len(model.half_norms)
+            check_array("half_norms", model.half_norms, (k,), kinds="f")
+            check_array("centres", model.centres, (k, n), kinds="f")
+        if fitted.frame is not None and fitted.frame.origin is not None:
+            check_array("origin", fitted.frame.origin, (n,), kinds="f")
 
     def _fitted(self) -> Fitted:
         return Fitted(self.models_, self.views_, self.frame_, self.scaling_)

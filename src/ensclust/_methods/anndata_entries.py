@@ -16,6 +16,7 @@ from ensclust._support.whole_files import replacing
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from ensclust._methods.driver import Found, Solved
 
@@ -60,6 +61,18 @@ def describe(
         {f"{key}_memberships": found.assignment.memberships(solved.counts)[:, order]},
         {key: about},
     )
+
+
+def check_free(
+    source: str | os.PathLike, keys: Sequence[str], *, overwrite: bool
+) -> None:
+    """Raise where :func:`write_copy` would replace entries of the file."""
+    entries = {
+        "obs": [name for key in keys for name in (key, f"{key}_certainty")],
+        "obsm": [f"{key}_memberships" for key in keys],
+        "uns": list(keys),
+    }
+    h5ad.check_free(Path(source), entries, overwrite=overwrite)
 
 
 def write_copy(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.alignment import check_reference
+from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
@@ -338,6 +339,20 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         ensemble = self.ensemble_.recode(X)
         self._check_columns(X, ensemble, reset=False)
         return ensemble
+
+    def _check_loaded(self) -> None:
+        """Raise ValueError where arrays, of a file, do not fit together.
+
+        Kernels follow the indices in them unchecked.
+        """
+        check_ensemble(self.ensemble_)
+        n = self.ensemble_.n_objects
+        check_array("n_clusters_", np.array(self.n_clusters_), (), low=0, stop=n + 1)
+        check_array("labels_", self.labels_, (n,), low=-1, stop=self.n_clusters_)
+        self.assignment_.check(self.ensemble_, self.n_clusters_)
+        for name in ("coassociation_", "dendrogram_", "generator_"):
+            if getattr(self, name, None) is not None:
+                getattr(self, name)._check_loaded()
 
     def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
         """Remember, or compare, the names of the columns of precomputed labels."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from ensclust._cuts.voting import Vote
 from ensclust._ensemble.alignment import align
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._stream.blocks import as_blocks
 from ensclust._stream.counting import Encoding, checkpoint_of, tally
@@ -259,6 +260,12 @@ class Selected:
     def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the share of each cluster in each row."""
         return self.assignment.memberships(rows.select(self.clusterings), n_jobs=n_jobs)
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless the assignment fits the base clusters that are used."""
+        shape = (counts.n_clusterings,)
+        check_array("clusterings", self.clusterings, shape, kinds="b")
+        self.assignment.check(counts.select(self.clusterings), n_clusters)
 
     def renumbered(self, rank: np.ndarray) -> Selected:
         """Return the same with other numbers of clusters."""

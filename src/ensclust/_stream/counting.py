@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -379,7 +379,12 @@ class Tally:
     def _find_rows(self) -> Rows:
         """Return the distinct rows, without the one that is in no clustering."""
         stage = f"rows-{self.encoding.noise}-{self.encoding.used}"
-        rows = _load(self._checkpoint, stage, lambda arrays: Rows(**arrays))
+        known = {
+            "frame": without_objects(self.categories),
+            "sizes": self.sizes,
+            "n_objects": self.starts[-1],
+        }
+        rows = _load(self._checkpoint, stage, partial(_rows_of, **known))
         if rows is None:
             rows = self.fold(
                 distinct,
@@ -422,7 +427,9 @@ def tally(
     """Return the counts of a stream, in one pass: Nc^2 numbers and one block."""
     is_known = bool(encoding.categories)
     stage = f"counts-{encoding.noise}" + (f"-{encoding.used}" if is_known else "")
-    found = _load(checkpoint, stage, _counts_of)
+    found = _load(
+        checkpoint, stage, partial(_counts_of, blocks=blocks, known=encoding.categories)
+    )
     if found is None:
         found = fold(blocks, partial(count_block, encoding=encoding), add)
         if found is None:
@@ -461,19 +468,77 @@ def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
         return None
     try:
         return make(arrays)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise checkpoint.damaged(stage) from error
 
 
-def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
+def _counts_of(
+    arrays: dict[str, np.ndarray], *, blocks: Blocks, known: Sequence[np.ndarray]
+) -> BlockCounts:
+    """Return kept counts, or raise where they cannot be those of the blocks."""
     n_columns = sum(name.startswith("values") for name in arrays)
-    return BlockCounts(
+    found = BlockCounts(
         dict(arrays["lengths"].tolist()),
         dict(arrays["marks"].tolist()) if "marks" in arrays else {},
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],
     )
+    lengths = {i: block.n_rows for i, block in enumerate(blocks) if block.n_rows}
+    n_objects = sum(lengths.values())
+    n_named = len(blocks.names or ())
+    offsets = np.cumsum([0, *map(len, found.values)])
+    overlap, sizes = found.overlap, found.overlap.diagonal()
+    if (
+        arrays["lengths"].dtype != np.int64
+        or found.lengths != lengths
+        or not 0 <= found.n_absent <= n_objects
+        or n_columns != (len(known) or n_named or n_columns)
+        or any(v.ndim != 1 or (v[1:] <= v[:-1]).any() for v in found.values)
+        or (known and not all(map(np.array_equal, found.values, known)))
+        or overlap.dtype != np.int64
+        or overlap.shape != (offsets[-1], offsets[-1])
+        or (overlap < 0).any()
+        or (overlap > n_objects).any()
+        or (overlap != overlap.T).any()
+        or any(
+            (overlap[:, a:b].sum(axis=1) > sizes).any() for a, b in pairwise(offsets)
+        )
+    ):
+        msg = "the counts contradict one another, or the blocks."
+        raise ValueError(msg)
+    return found
+
+
+def _rows_of(
+    arrays: dict[str, np.ndarray], *, frame: Ensemble, sizes: np.ndarray, n_objects: int
+) -> Rows:
+    """Return kept rows, or raise where they cannot have been counted."""
+    rows = Rows(**arrays)
+    columns, counts, first = rows.columns, rows.counts, rows.first
+    top = frame.cluster_counts[:, None]
+    is_sound = (
+        columns.dtype == frame.columns.dtype
+        and columns.shape == (frame.n_clusterings, len(counts))
+        and bool(((columns < top) | (columns == frame.missing)).all())
+        and counts.dtype == first.dtype == np.int64
+        and counts.shape == first.shape
+        and bool((counts > 0).all() and (counts <= n_objects).all())
+        and bool((first >= 0).all() and (first < n_objects).all())
+        and int(counts.sum()) == n_objects
+    )
+    if is_sound:
+        own = Ensemble.from_codes(columns, frame.categories).fragments()
+        are_in_order = np.array_equal(own.inverse, np.arange(len(counts)))
+        found = [
+            np.bincount(column[column < k], counts[column < k], k)
+            for column, k in zip(columns, frame.cluster_counts, strict=True)
+        ]
+        is_sound = are_in_order and np.array_equal(np.concatenate(found), sizes)
+    if not is_sound:
+        msg = "the rows contradict one another, or the counts."
+        raise ValueError(msg)
+    return rows
 
 
 def _arrays_of(found: BlockCounts) -> dict[str, Any]:

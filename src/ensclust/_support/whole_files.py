@@ -1,8 +1,10 @@
 """Files that are replaced whole or not at all."""
 
+import io
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,21 @@ def is_device(path: Path) -> bool:
 
 class NotWrittenError(OSError):
     """A file could not be written; the message names it."""
+
+
+class ClosedOutput(io.TextIOBase):
+    """Stands for standard output where it is closed: writing to it is an error."""
+
+    def write(self, _: str) -> int:
+        """Raise."""
+        msg = "standard output is closed. Open it, or name a file for the output (-o)."
+        raise NotWrittenError(msg)
+
+
+def check_stdout() -> None:
+    """Raise where standard output is closed, before work that would be lost."""
+    if sys.stdout is None or isinstance(sys.stdout, ClosedOutput):
+        ClosedOutput().write("")
 
 
 @contextmanager

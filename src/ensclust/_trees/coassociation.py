@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ensclust import _kernels
+from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Fragments, as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support import memory, parallel
@@ -136,6 +138,18 @@ class CoAssociation:
         for m, (a, b) in enumerate(pairwise(self.ensemble.offsets)):
             blocks[a:b, a:b] = S[a:b, a:b] * weights[m]
         return blocks
+
+    def _check_loaded(self) -> None:
+        """Raise ValueError where the arrays, of a file, do not fit together."""
+        check_ensemble(self.ensemble)
+        self.affinity.check(self.ensemble)
+        replace(self.affinity, similarity=self.similarity, weights=self.weights).check(
+            self.ensemble
+        )
+        if self._leaves is not None:
+            n = len(self._leaves.counts)
+            shape = (self.ensemble.n_objects,)
+            check_array("leaves", self._leaves.inverse, shape, low=0, stop=n)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import notebook
 from ensclust._support.encoding import first_places, look_up, ranks
@@ -57,6 +58,11 @@ class Dendrogram:
         self.leaf_heights = (
             np.zeros(self.n_leaves) if leaf_heights is None else (leaf_heights)
         )
+
+    def _check_loaded(self) -> None:
+        """Raise ValueError where the arrays, of a file, do not fit together."""
+        _check_tree(self.leaf_of_object, self.merges, self.heights)
+        check_array("leaf_heights", self.leaf_heights, (self.n_leaves,), kinds="f")
 
     @property
     def n_objects(self) -> int:

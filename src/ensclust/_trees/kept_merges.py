@@ -46,11 +46,18 @@ class KeptMerges:
             self.save(state, at_once=True)  # rather now than after hours
             self.path.unlink()
             return False
-        if any(n not in found or found[n].shape != state[n].shape for n in state):
-            raise self._kept.damaged(_STAGE)
         for name, array in state.items():
-            array[...] = found[name]
+            own = found.get(name, np.zeros(()))
+            if own.shape != array.shape or own.dtype != array.dtype:
+                raise self.damaged()
+            array[...] = own
+        if not _is_sound(**state):
+            raise self.damaged()
         return True
+
+    def damaged(self) -> ValueError:
+        """Return the error for a file that no run of ours has written so."""
+        return self._kept.damaged(_STAGE)
 
     def save(self, state: dict[str, np.ndarray], *, at_once: bool = False) -> None:
         """Write the arrays, if the last time is long ago."""
@@ -61,6 +68,41 @@ class KeptMerges:
     def remove(self) -> None:
         """Delete the file: the work is done."""
         self._kept.remove(_STAGE)
+
+
+def _is_sound(near, best, asked, born, alive, merged, similarity) -> bool:
+    """Whether merges are those of a forest, and the chains that are known have ends.
+
+    Kernels follow all of these indices unchecked.
+    """
+    n, n_merged = len(alive), int(np.count_nonzero(~alive))
+    now = np.arange(n_merged)
+    if n_merged == n or not _all_within(merged[:n_merged], 0, n):
+        return False
+    kept, gone = merged[:n_merged].T
+    until, last = np.full(n, n_merged), np.zeros(n, np.int64)
+    until[gone], last[kept] = now, now + 1
+    if (
+        (kept >= gone).any()
+        or alive[gone].any()
+        or len(np.unique(gone)) < n_merged
+        or (until[kept] <= now).any()  # merged after it was gone
+        or not np.array_equal(born, last)
+        or not _all_within(asked, -1, n_merged + 1)
+        or not _all_within(near, 0, n)
+        or not np.isfinite(best).all()
+        or not np.isfinite(similarity[:n_merged]).all()
+    ):
+        return False
+    is_known = alive & (asked >= born) & alive[near] & (born[near] <= asked)
+    end = np.where(is_known, near, np.arange(n))
+    for _ in range(n.bit_length()):  # each time twice as far along the chains
+        end = end[end]
+    return not is_known[end].any()
+
+
+def _all_within(numbers: np.ndarray, low: int, stop: int) -> bool:
+    return bool(((numbers >= low) & (numbers < stop)).all())
 
 
 @contextmanager

@@ -15,8 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
+from ensclust._support.validation import check_choice, check_decay
 
 _CELLS = 2**20  # numbers in a block of rows by clusters
 
@@ -108,6 +111,20 @@ class Affinity:
         n_present = (codes < np.diff(self.offsets)).sum(axis=1)
         return n_present**2 - self.decay * total
 
+    def check(self, counts: Counts) -> None:
+        """Raise ValueError unless it compares rows of these base clusters."""
+        n_clusterings, n = counts.n_clusterings, counts.n_base_clusters
+        check_array("offsets", self.offsets, (n_clusterings + 1,))
+        if not np.array_equal(self.offsets, counts.offsets):
+            msg = "offsets are those of other base clusters."
+            raise ValueError(msg)
+        check_choice(self.pairs, "pairs", ("same", "all"))
+        check_decay(self.decay)
+        if self.similarity is not None:
+            check_array("similarity", self.similarity, (n, n), kinds="f")
+        if self.weights is not None:
+            check_array("weights", self.weights, (n_clusterings,), kinds="f", low=0)
+
     def _summed(self, histogram: np.ndarray) -> np.ndarray:
         """Return the summed similarity of base clusters to each cluster's, (Nc, k)."""
         S, sums = self.similarity, histogram.T.astype(np.float64)
@@ -169,6 +186,17 @@ class KnownRows:
     def renumbered(self, rank: np.ndarray) -> KnownRows:
         """Return the same with other numbers of clusters."""
         return replace(self, labels=rank[self.labels].astype(np.int32))
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless these are rows of the base clusters, each with a label."""
+        n = len(self.rows)
+        self.affinity.check(counts)
+        check_array("rows", self.rows, (n, counts.n_clusterings), low=-1)
+        if (self.rows >= counts.cluster_counts).any():
+            msg = "rows hold labels that the base clusterings have not."
+            raise ValueError(msg)
+        check_array("counts", self.counts, (n,), low=0)
+        check_array("labels", self.labels, (n,), low=0, stop=n_clusters)
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of each row, (n,) int32."""

@@ -217,7 +217,8 @@ def _agglomerate(
     near, best, asked, born, alive, merged, similarity = state.values()
     queued, queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
     n_merged = first = 0
-    if kept and kept.restore(state):
+    is_restored = kept is not None and kept.restore(state)
+    if is_restored:
         n_merged = n - int(np.count_nonzero(alive))
     elif coarse:
         n_merged = len(coarse.merged)
@@ -235,6 +236,9 @@ def _agglomerate(
         while n_merged < n - 1:
             first += int(np.argmax(alive[first:]))
             length = chain.plan(near, asked, born, alive, queued, queue, first)
+            if length < 1 and is_restored:
+                assert kept is not None
+                raise kept.damaged()
             if length < 1:
                 msg = (
                     f"the nearest-neighbour chains stopped after {n_merged} of {n - 1} "

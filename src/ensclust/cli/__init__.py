@@ -30,6 +30,12 @@ Completion of commands, options, methods and files with the Tab key:
 """
 
 
+class _OutputError(click.ClickException):
+    """Standard output cannot be written to."""
+
+    exit_code = 2
+
+
 class _Commands(click.Group):
     """A group that says what is wrong in one line and exits with 2."""
 
@@ -52,7 +58,17 @@ class _Commands(click.Group):
         ctx.obj = list(args)
         if any(":" in word for word in args) and "" not in sys.path:
             sys.path.insert(0, "")  # -m module:Class may name a file of this directory
-        return super().parse_args(ctx, args)
+        if sys.stdout is None:
+            from ensclust._support.whole_files import ClosedOutput  # noqa: PLC0415  slow
+
+            sys.stdout = ClosedOutput()
+        try:
+            return super().parse_args(ctx, args)  # writes the help, where it is asked
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            said = f"standard output could not be written: {error.strerror}"
+            raise _OutputError(said if error.strerror else str(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its errors and warnings become one line each."""

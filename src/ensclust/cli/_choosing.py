@@ -22,6 +22,7 @@ from ensclust.cli._options import (
     k_range,
     names,
     no_stdout,
+    overwrite_option,
     quiet_option,
     run_options,
     seed_option,
@@ -95,18 +96,20 @@ def _described(start: str, facts: MethodInfo) -> str:
               help="Column of the file with the true classes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", callback=no_stdout,
               help="File for the labels, a column for each method.")  # fmt: skip
+@overwrite_option
 @seed_option
 @jobs_option
 @table_options
 @json_option
 @quiet_option
 def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jobs, *,
-            as_json, quiet, **choice) -> None:  # fmt: skip
+            overwrite, as_json, quiet, **choice) -> None:  # fmt: skip
     """Run several methods on the clusterings in LABELS and compare the results.
 
     Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
     and how far the methods agree with one another. LABELS is as in consensus.
     """
+    from ensclust._files import h5ad
     from ensclust._methods.table import usual_methods
     from ensclust._support.validation import check_choices
 
@@ -116,6 +119,9 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
         check_choices(named, "--methods", ("all", *ensclust.methods()))
     if output:
         ensclust.io.check_output(output, source=labels)
+        if Path(output).suffix.lower() == ".h5ad":
+            entries = {"obs": methods or list(usual_methods())}
+            h5ad.check_free(Path(labels), entries, overwrite=overwrite)
     is_silent = quiet or as_json
     runs, ids, classes = _read(labels, truth, truth_column, choice, quiet=is_silent)
     doing = f"comparing {len(methods or usual_methods())} methods"
@@ -130,7 +136,12 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
         )
     if output:
         ensclust.io.write_labels(
-            output, found.labels, source=labels, names=found.methods, ids=ids
+            output,
+            found.labels,
+            source=labels,
+            names=found.methods,
+            ids=ids,
+            overwrite=overwrite,
         )
     if not as_json:
         written = f"; labels written to {output}" if output else ""

@@ -35,6 +35,7 @@ _PHRASES = {
     r"[^\s(]+ \((--[^()]+)\)": r"\1",
     r"\(Blocks\(path\), (--engine blocks)\)": r"(\1)",
     "scale=None": "--scale none",
+    "overwrite=True": "--overwrite",
     r"n_samples=(\d+)( objects)?": r"the \1 objects",
     r"of n_clusters=(\d+) clusters": r"of \1 clusters",
     r"The '(\w+)' parameter of \w+": r"\1=",

@@ -27,6 +27,11 @@ output_option = click.option(
     metavar="FILE",
     help="File for the labels, by extension; - is CSV on stdout.",
 )
+overwrite_option = click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace entries of the same names in the copy of an h5ad file.",
+)
 report_option = click.option(
     "--report",
     type=click.Path(),

@@ -11,6 +11,7 @@ import ensclust
 from ensclust.cli._options import (
     json_option,
     output_option,
+    overwrite_option,
     quiet_option,
     table_options,
 )
@@ -24,10 +25,13 @@ from ensclust.cli._run import in_sizes, read_table
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path())
 @output_option
+@overwrite_option
 @table_options
 @json_option
 @quiet_option
-def predict(model, data, output, *, as_json: bool, quiet: bool, **choice) -> None:
+def predict(
+    model, data, output, *, overwrite: bool, as_json: bool, quiet: bool, **choice
+) -> None:
     """Label the rows of DATA by MODEL, a file that cluster --model saved.
 
     DATA is as in cluster, with the columns that the model was fitted to, in any order;
@@ -36,9 +40,11 @@ def predict(model, data, output, *, as_json: bool, quiet: bool, **choice) -> Non
     import numpy as np
 
     from ensclust._files.models import read_model
-    from ensclust._methods.anndata_entries import write_predicted
+    from ensclust._methods.anndata_entries import check_free, write_predicted
 
     ensclust.io.check_output(output, source=data)
+    if Path(output).suffix.lower() == ".h5ad":
+        check_free(data, ["consensus"], overwrite=overwrite)
     fitted, columns = read_model(model)
     if fitted._is_precomputed():
         msg = (

@@ -31,6 +31,7 @@ from ensclust.cli._options import (
     no_k,
     once,
     output_option,
+    overwrite_option,
     report_option,
     run_options,
     several_k,
@@ -84,6 +85,7 @@ _k_option = click.option(
               help="The same as --scale standard.")  # fmt: skip
 @cleaning_options
 @output_option
+@overwrite_option
 @report_option
 @click.option("--model", type=click.Path(), metavar="FILE",
               help="File for the fitted model, which ends in .skops; for predict."
@@ -109,6 +111,7 @@ def cluster(data, n_clusters, **options) -> None:
               help="What a negative cell means: left out, as empty ones, or in a "
               "cluster of noise.")  # fmt: skip
 @output_option
+@overwrite_option
 @report_option
 @run_options("ecpcs-mc")
 @engine_options
@@ -150,6 +153,7 @@ class Run:
     categorical: str = "refuse"
     missing: str = "refuse"
     output: str = "-"
+    overwrite: bool = False
     report: str | None = None
     model: str | None = None
     engine: str = "memory"
@@ -233,6 +237,11 @@ class Run:
             raise self._nothing_kept()
         return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
 
+    def _keys(self) -> list[str]:
+        """Return the names of the results in an h5ad file."""
+        several = len(self.ks) > 1
+        return [f"consensus_k{k}" for k in self.ks] if several else ["consensus"]
+
     def _writes_h5ad(self) -> bool:
         return Path(self.output).suffix.lower() == ".h5ad"
 
@@ -242,12 +251,11 @@ class Run:
 
         if self._writes_h5ad():
             made = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
-            keys = [f"consensus_{name}" for name in names or ()] or ["consensus"]
             write_copy(
                 self.output,
                 self.source,
                 solved,
-                keys=dict(zip(keys, self.ks, strict=True)),
+                keys=dict(zip(self._keys(), self.ks, strict=True)),
                 names=about.get("names"),
                 settings={
                     "method": self.method,
@@ -289,6 +297,10 @@ class Run:
                 raise click.UsageError(msg)
         if self.in_memory:
             ensclust.io.check_output(self.output, source=self.source)
+            if self._writes_h5ad():
+                from ensclust._methods.anndata_entries import check_free
+
+                check_free(self.source, self._keys(), overwrite=self.overwrite)
         else:
             from ensclust._stream import label_stream
 

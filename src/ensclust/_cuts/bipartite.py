@@ -30,6 +30,7 @@ from scipy import sparse
 from ensclust import _kernels
 from ensclust._cuts import kmeans
 from ensclust._cuts.partition import Spectrum
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
@@ -66,6 +67,17 @@ class Embedding:
     def nbytes(self) -> int:
         """Bytes of the tables."""
         return self.table.nbytes + self.total.nbytes
+
+    def check(self, counts: Counts) -> None:
+        """Raise unless there is an entry for each label of the base clusterings."""
+        n = counts.n_base_clusters + counts.n_clusterings
+        first = np.append(0, np.cumsum(counts.cluster_counts + 1))
+        check_array("start", self.start, first.shape)
+        if not np.array_equal(self.start, first):
+            msg = "start is that of other base clusters."
+            raise ValueError(msg)
+        check_array("table", self.table, (n, self.table.shape[-1]), kinds="f")
+        check_array("total", self.total, (n,), kinds="f", low=0)
 
     def points(self, rows: Ensemble, a: int = 0, b: int | None = None) -> np.ndarray:
         """Return the points of rows a..b-1, (b - a, d)."""
@@ -118,6 +130,13 @@ class NearestCentres:
         names = rank[self.names]
         used = names >= 0
         return replace(self, centres=self.centres[used], names=names[used])
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless label rows have points, and these centres."""
+        self.embedding.check(counts)
+        k, d = len(self.names), self.embedding.table.shape[1]
+        check_array("centres", self.centres, (k, d), kinds="f")
+        check_array("names", self.names, (k,), low=0, stop=n_clusters)
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the label of the nearest centre, -1 for a row in no known cluster."""

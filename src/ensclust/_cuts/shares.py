@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ensclust import _kernels
+from ensclust._ensemble.contents import check_array
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 
 
@@ -49,6 +51,12 @@ class Shares:
         used = names >= 0
         table = np.ascontiguousarray(self.table[:, used])
         return replace(self, table=table, names=names[used])
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless each base cluster has a share for each column."""
+        k = len(self.names)
+        check_array("table", self.table, (counts.n_base_clusters, k), kinds="f", low=0)
+        check_array("names", self.names, (k,), low=0, stop=n_clusters)
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of largest share, -1 without any; time M k per row."""

@@ -82,6 +82,9 @@ class Vote:
         if self.weights is not None:
             shape = (counts.n_clusterings,)
             check_array("weights", self.weights, shape, kinds="f", low=0)
+        if self.cluster_weights is not None:
+            shape = (counts.n_base_clusters,)
+            check_array("weights", self.cluster_weights, shape, kinds="f", low=0)
 
     def without_losers(self, used: np.ndarray) -> Vote:
         """Return a vote without the meta-clusters that are not used, and no gaps."""

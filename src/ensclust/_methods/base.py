@@ -252,7 +252,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         """Return how far the base clusterings support the consensus.
 
         Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
+        :class:`ensclust.Certainty`. Time N M + F M k, at most some
+        (110 + 4 M) N bytes.
         """
         check_is_fitted(self, "labels_")
         return Certainty.of(

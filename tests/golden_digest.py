@@ -15,9 +15,10 @@ PATH = Path(__file__).with_suffix(".npz")
 N_PROJECTIONS = 16
 
 
-def is_whole(values: np.ndarray) -> bool:
-    """Whether an array is kept as it is: labels and vectors, unless they are large."""
-    return values.size <= 40_000 and (values.dtype.kind in "iubU" or values.ndim < 2)
+def is_whole(key: str, values: np.ndarray) -> bool:
+    """Whether an array is kept as it is: labels, vectors, and what is small."""
+    is_plain = values.dtype.kind in "iubU" or values.ndim < 2
+    return "labels" in key or values.size <= (40_000 if is_plain else 1000)
 
 
 def projections(matrix: np.ndarray) -> np.ndarray:
@@ -31,12 +32,13 @@ def projections(matrix: np.ndarray) -> np.ndarray:
 
 def digest(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return what is kept of the arrays of one file."""
-    return {
-        key if is_whole(values) else f"{key} projected": (
-            values if is_whole(values) else projections(values)
-        )
-        for key, values in outputs.items()
-    }
+    kept = {}
+    for key, values in outputs.items():
+        if is_whole(key, values):
+            kept[key] = values
+        else:
+            kept[f"{key} projected"] = projections(values)
+    return kept
 
 
 def _widened(values: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ def test_it_is_that_of_the_outputs():
         assert not wrong, name
 
 
-@pytest.mark.parametrize("name", ["tiny", "wine_z", "digits_raw"])
+@pytest.mark.parametrize("name", ["wine_z", "digits_raw"])  # "tiny" is kept whole
 def test_similarities_have_the_projections_of_the_authors(name):
     z = Digest(f"ecpcs_{name}")
     ensemble = Ensemble(z["labels"])

@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, settings
 
+import golden_digest
+
 settings.register_profile(
     "ensclust",
     deadline=None,
@@ -113,13 +115,11 @@ def nobody_is_told_of_compiling():
 
 @pytest.fixture
 def golden():
-    """Load an output of a published code, or skip."""
+    """Load an output of a published code, or what its digest has of it."""
 
     def load(name):
         path = SHARED / "golden" / f"{name}.npz"
-        if not path.exists():
-            pytest.skip(f"published outputs are not at hand ({path.name})")
-        return np.load(path)
+        return np.load(path) if path.exists() else golden_digest.Digest(name)
 
     return load
 

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ensclust._ensemble.agreement import agreement, mean_nmi, pairwise_nmi
+from ensclust._support.quiet import kept_filters
 from ensclust._support.validation import check_classes
 
 __all__ = ["agreement", "ari", "mean_nmi", "nmi", "pairwise_nmi"]
@@ -22,7 +23,8 @@ def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     from sklearn.metrics import normalized_mutual_info_score  # noqa: PLC0415
 
     a, b = _pair(a, b)
-    return float(normalized_mutual_info_score(a, b, average_method="geometric"))
+    with kept_filters():
+        return float(normalized_mutual_info_score(a, b, average_method="geometric"))
 
 
 def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -35,7 +37,8 @@ def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
 
-    return float(adjusted_rand_score(*_pair(a, b)))
+    with kept_filters():
+        return float(adjusted_rand_score(*_pair(a, b)))
 
 
 def _pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -76,7 +76,7 @@ def consensus(
     Returns
     -------
     AnnData or None
-        The copy, or None. Time and memory are those of the method, and 8 k bytes per
+        The copy, or None. Time and memory are those of the method, and 16 k bytes per
         cell. These are set, all or none:
 
         ``adata.obs[key_added]``

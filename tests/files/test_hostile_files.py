@@ -311,28 +311,3 @@ def test_a_chunk_of_zarr_is_measured_before_it_is_read(tmp_path):
     zarr.create_array(tmp_path / "z", shape=(10**9, 2), chunks=(10**8, 1), dtype="i8")
     with pytest.raises(MemoryError, match=rf"100,000,000 rows of .*{MUCH}Store it in"):
         Blocks(tmp_path / "z")
-
-
-MEMINFO = "MemTotal: 16 kB\nMemAvailable: 8 kB\nSwapFree: 2 kB\nHugePages: 0\n"
-
-
-@pytest.mark.parametrize(
-    ("limit", "expected"), [("max", 10240), ("5000", 5000 - 3000 + 1000), (None, 10240)]
-)
-def test_memory_is_what_the_machine_and_the_container_leave(
-    tmp_path, monkeypatch, limit, expected
-):
-    (tmp_path / "meminfo").write_text(MEMINFO)
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    if limit:
-        (tmp_path / "memory.max").write_text(limit + "\n")
-        (tmp_path / "memory.current").write_text("3000\n")
-        (tmp_path / "memory.stat").write_text("anon 2000\ninactive_file 1000\n")
-    assert memory.available() == expected
-
-
-def test_nothing_is_refused_where_nobody_tells(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "nothing")
-    assert memory.available() is None
-    memory.require(2.0**80, "a lot", "Nothing.")

@@ -1,5 +1,8 @@
 """Kernels are compiled on first use: it is said once, and no part of other times."""
 
+import errno
+import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -40,6 +43,64 @@ def test_without_a_cache_it_is_said_how_to_have_one(capsys):
     state.is_kept = False
     state.begin()
     assert "in each process: set NUMBA_CACHE_DIR" in capsys.readouterr().err
+
+
+class Full(io.StringIO):
+    """A stream without room."""
+
+    def write(self, text):
+        raise OSError(errno.ENOSPC, "No space left on device", text)
+
+
+@pytest.mark.parametrize("stderr", [None, Full()], ids=["closed", "full"])
+def test_a_stderr_that_takes_nothing_stops_no_work(stderr, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    state = Compiling()
+    state.begin()
+    assert state.is_told
+    assert capsys.readouterr().out == ""
+
+
+KERNEL = """
+from ensclust._kernels._jit import jit
+
+@jit
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("size", [0, 30, 200])
+def test_half_a_file_of_the_cache_is_compiled_anew(suffix, size, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL)
+
+    def load():
+        spec = importlib.util.spec_from_file_location(f"kernel_{suffix}_{size}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert module.twice(21) == 42
+        return sum(module.twice.stats.cache_hits.values())
+
+    assert [load(), load()] == [0, 1]
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    os.truncate(file, size)
+    assert [load(), load()] == [0, 1]
+
+
+def test_a_cache_that_cannot_be_written_stops_no_work(tmp_path, monkeypatch):
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL)
+    spec = importlib.util.spec_from_file_location("kernel_full", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module.twice._cache._cache_file, "save", full)
+    assert module.twice(21) == 42
 
 
 def test_a_stopwatch_stands_still_while_kernels_are_compiled(clock, monkeypatch):

@@ -1,6 +1,5 @@
 """Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ensclust._ensemble.agreement import agreement_of
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
 from ensclust._support.encoding import first_places, ranks
+from ensclust._support.quiet import ignoring
 from ensclust._support.validation import check_n_clusters, check_square, import_optional
 from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
@@ -279,8 +279,7 @@ class TransferCut:
             return np.arange(n) if k > 1 else np.zeros(n, np.int64)
         model = KMeans(k, n_init=3, max_iter=100, tol=0, random_state=random_state)
         # One thread: scikit-learn adds the threads' sums in the order they finish.
-        with threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with threadpool_limits(1, user_api="openmp"), ignoring(ConvergenceWarning):
             return model.fit_predict(self.embedding(k))
 
 

@@ -33,7 +33,7 @@ class Agreement(NamedTuple):
 def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     """Compare each base clustering with one clustering, on the objects it contains.
 
-    Time N M, memory Nc k; no table of N objects by k clusters.
+    Time N M, memory some 40 N bytes; no table of N objects by k clusters.
 
     Examples
     --------
@@ -105,8 +105,8 @@ def contingency(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of shape (k, Nc), int64
-        Objects with a negative label count nowhere. Time N M, memory 8 N bytes beside
-        the result.
+        Objects with a negative label count nowhere. Time N M, memory some 40 N bytes
+        beside the result.
     """
     labels = check_labelling(labels, ensemble.n_objects)
     n_clusters = int(labels.max(initial=-1)) + 1

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import ThreadpoolController
 
 from ensclust._support import parallel
-from ensclust._support.progress import tell
+from ensclust._support.quiet import ignoring
 from ensclust._support.validation import no_sparse
 
 
@@ -95,22 +93,17 @@ def fit_all(
     """Make base clusterings of ``X`` by clusterers, in threads; see :func:`fit_one`."""
     if not runs:
         return []
-    # BLAS limits and filters of warnings are global: set once around all runs, lest
-    # runs restore each other's. OpenMP limits belong to a thread: set in each, for
-    # libraries looked up here, since to do so beside an import may be a deadlock.
+    # BLAS limits and filters of warnings are the process's: set once around all runs.
+    # OpenMP limits belong to a thread: set in each, for libraries looked up here, since
+    # to do so beside an import may be a deadlock.
     pools = ThreadpoolController()
-    with pools.limit(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        made = Parallel(
-            runs_at_a_time([run.clusterer for run in runs], n_jobs),
-            backend="threading",
-            return_as="generator",
-        )(delayed(fit_one)(run, diversity, X, pools) for run in runs)
-        found = []
-        for one in made:
-            found.append(one)
-            tell(len(found), len(runs), "base clusterers")
-    return found
+    with parallel.one_blas_thread(), ignoring(ConvergenceWarning):
+        return parallel.run(
+            fit_one,
+            [(run, diversity, X, pools) for run in runs],
+            n_jobs=runs_at_a_time([run.clusterer for run in runs], n_jobs),
+            phase="base clusterers",
+        )
 
 
 def fit_one(run: BaseRun, diversity: Diversity, X, pools: ThreadpoolController):

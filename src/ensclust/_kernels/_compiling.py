@@ -6,6 +6,7 @@ Free of Numba, so that a clock can be read before it is imported.
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 
 class Compiling:
@@ -37,7 +38,10 @@ class Compiling:
             if self.is_kept
             else "in each process: set NUMBA_CACHE_DIR to a directory to keep them in"
         )
-        print(f"ensclust: compiling kernels, {when}", file=sys.stderr, flush=True)
+        if sys.stderr is None:  # closed; print would write to stdout
+            return
+        with suppress(OSError, ValueError):  # full, or closed later
+            print(f"ensclust: compiling kernels, {when}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Note that a kernel has been compiled."""

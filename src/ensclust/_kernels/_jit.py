@@ -1,7 +1,11 @@
 """The one way kernels are compiled."""
 
+from contextlib import suppress
+from typing import Any
+
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 from ensclust._kernels._compiling import compiling
 
@@ -9,8 +13,8 @@ from ensclust._kernels._compiling import compiling
 def jit(function):
     """Compile ``function`` on first call: no GIL, results cached on disk.
 
-    Where no cache directory can be written, ``cache=True`` raises at decoration;
-    the function is then compiled anew in each process.
+    Where no cache directory can be written, the function is compiled anew in each
+    process.
     """
     return _compiled(function, fastmath=False)
 
@@ -26,11 +30,29 @@ def fused_jit(function):
 
 
 def _compiled(function, *, fastmath):
-    try:
-        return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
-    except RuntimeError:
-        compiling.is_kept = False
-        return numba.njit(nogil=True, fastmath=fastmath)(function)
+    kernel: Any = numba.njit(nogil=True, fastmath=fastmath)(function)
+    if hasattr(kernel, "enable_caching"):  # with NUMBA_DISABLE_JIT it has not
+        try:
+            kernel._cache = _Cache(function)  # what enable_caching does
+        except RuntimeError:  # no directory can be written
+            compiling.is_kept = False
+    return kernel
+
+
+class _Cache(FunctionCache):
+    """Compiled kernels on disk: files that cannot be used are as good as none."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever half a pickle comes to
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig, data):
+        with suppress(OSError):  # a full disk
+            super().save_overload(sig, data)
 
 
 class _Watch(event.Listener):

@@ -1,9 +1,6 @@
 """BaseConsensus: what scikit-learn wants around a method."""
 
 import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -29,6 +26,7 @@ from ensclust._stream.counting import in_memory
 from ensclust._support.documentation import MethodInfo
 from ensclust._support.features import validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.quiet import muted
 from ensclust._support.validation import (
     check_choice,
     check_n_clusters,
@@ -259,7 +257,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         """Return how far the base clusterings support the consensus.
 
         Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, some 200 N bytes.
+        :class:`ensclust.Certainty`. Time N M + F M k, at most some
+        (110 + 4 M) N bytes.
         """
         check_is_fitted(self, "labels_")
         return Certainty.of(
@@ -463,10 +462,6 @@ def labels_needed(what: str) -> ValueError:
     )
 
 
-@contextmanager
-def any_cut_is_fine() -> Iterator[None]:
-    """Leave out the warnings about what came of a number that is only tried."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\w+ formed \d+ of n_clusters")
-        warnings.filterwarnings("ignore", message=r"\w+ put \d+ of \d+ objects into")
-        yield
+def any_cut_is_fine():
+    """Return a context without warnings about what came of a k that is only tried."""
+    return muted(r"\w+ (formed \d+ of n_clusters|put \d+ of \d+ objects into)")

@@ -1,6 +1,5 @@
 """compare(): several methods on the same base clusterings, side by side."""
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -15,6 +14,7 @@ from ensclust._methods.consensus import consensus
 from ensclust._methods.table import METHODS, name_of, usual_methods
 from ensclust._quality.comparison import Comparison
 from ensclust._support.progress import phase
+from ensclust._support.quiet import muted
 from ensclust._support.validation import (
     check_choices,
     check_n_clusters,
@@ -155,7 +155,6 @@ def _named(methods: Sequence | str | None) -> dict[str, Any]:
 
 def _load(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
     """Run a method on a few objects, so that all that it needs is loaded."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if len(small) > 1:
+    if len(small) > 1:
+        with muted():
             consensus(small, 2, method, **settings)

@@ -14,7 +14,7 @@ from ensclust._methods.families import (
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
-from ensclust.similarity._measures import cluster_mass, weigh
+from ensclust.similarity._measures import cluster_mass, propagation_bytes, weigh
 
 
 class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
@@ -68,9 +68,10 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
         memory="min(4 F^2, budget) + N M",
         family="tree",
     )
-    _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
-
     steps: int = parameter(positive(), default=20)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        return propagation_bytes(counts.n_base_clusters, self.steps)
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)
@@ -137,9 +138,10 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
         family="cluster graph",
         is_soft=True,
     )
-    _pair_bytes = 4 * 8  # seven matrices below 4,000 nodes, in double precision
-
     steps: int = parameter(positive(), default=20)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        return propagation_bytes(counts.n_base_clusters, self.steps)
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)

@@ -113,7 +113,8 @@ class Sharing(Weighted, BaseConsensus):
         """Return how far the base clusterings support the consensus, votes included.
 
         Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, some 8 N k bytes.
+        :class:`ensclust.Certainty`. Time N M + F M k, at most some
+        (110 + 4 M + 8 k) N bytes.
         """
         shares = self.memberships()
         return Certainty.of(

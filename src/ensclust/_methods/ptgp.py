@@ -8,6 +8,7 @@ from ensclust._cuts.partition import RowCut, TransferCut
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import BaseConsensus, positive
 from ensclust._methods.parameters import parameter
+from ensclust._support import parallel
 from ensclust._support.documentation import MethodInfo
 
 
@@ -42,9 +43,10 @@ class PTGP(BaseConsensus):
 
     PTS is never formed: with P sparse, its row norms and its product with the
     memberships are 2 T products of P with a few columns at a time. Time F^2 M for the
-    neighbours, T nnz(P) F for the norms, F Nc^2 for the cut; memory 12 nnz(P) bytes
-    for P and two F x Nc matrices. nnz(P) is some 20 to 40 F; ensembles of few
-    clusterings have more ties, and more of everything.
+    neighbours, T nnz(P) F for the norms, F Nc^2 for the cut; memory 48 nnz(P) bytes
+    for P and its walks, two F x Nc matrices, or one and 256 (T + 3) F bytes per thread
+    if that is more. nnz(P) is some 20 to 40 F; ensembles of few clusterings have more
+    ties, and more of everything.
 
     Deviations from the published code: a microcluster that shares no cluster with
     another is similar to itself only, with 1 (published: to all and itself with
@@ -90,7 +92,14 @@ class PTGP(BaseConsensus):
     steps: int | None = parameter(positive(), None, default=None)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return 16 * len(counts.fragments().counts) * counts.n_base_clusters
+        n_rows, width = len(counts.fragments().counts), counts.n_base_clusters
+        rule = microclusters.published_size(n_rows)
+        n_neighbors, steps = self.n_neighbors or rule, self.steps or rule
+        edges = 8 * n_rows * width
+        cut = edges + 8 * min(n_rows, width) ** 2
+        walks = 256 * (steps + 3) * n_rows * parallel.thread_count(self.n_jobs)
+        # Neighbours of both sides, and ties, in the graph and in the walks.
+        return edges + max(cut, walks) + 48 * 3 * n_neighbors * n_rows
 
     def _solve(self, counts: Counts, *, weights, seed: int) -> RowCut:
         similarity, fitted = microclusters.trajectory_similarity(

@@ -120,7 +120,8 @@ class Certainty:
         Returns
         -------
         Certainty
-            Time N M + F M k for F distinct label rows; memory some 200 N bytes.
+            Time N M + F M k for F distinct label rows; memory at most some
+            (110 + 4 M) N bytes.
         """
         ensemble = as_counts(ensemble)
         labels = check_labelling(labels, ensemble.n_objects)

@@ -106,7 +106,8 @@ def item_consensus(
     best : ndarray of shape (N,)
         The other cluster with the largest mean, -1 if all are 0.
     other : ndarray of shape (N,)
-        That mean, or 0. Time F M k for F distinct label rows, some 200 N bytes.
+        That mean, or 0. Time F M k for F distinct label rows, at most some 90 N bytes
+        beside those rows.
     """
     w = _weights(histograms, weights)
     ensemble, labels, k = histograms.ensemble, histograms.labels, len(histograms.counts)

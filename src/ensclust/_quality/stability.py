@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -19,7 +18,7 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support import notebook, parallel
 from ensclust._support.kinds import is_stream
 from ensclust._support.plain import shortened
-from ensclust._support.progress import tell
+from ensclust._support.quiet import kept_filters
 from ensclust._support.validation import (
     check_choice,
     check_integer,
@@ -287,13 +286,8 @@ def _run(tasks: list[tuple], X: Any, n_objects: int, n_jobs: int | None) -> list
             labels[rows] = model.fit_predict(seen)
         return labels
 
-    found: list[np.ndarray] = []
-    run = Parallel(threads, backend="threading", return_as="generator")
-    with pools.limit(limits=1):
-        for labels in run(delayed(fit)(*task) for task in tasks):
-            found.append(labels)
-            tell(len(found), len(tasks))
-    return found
+    with parallel.one_blas_thread(), kept_filters():
+        return parallel.run(fit, tasks, n_jobs=threads, phase="")
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

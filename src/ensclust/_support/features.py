@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from ensclust._support.quiet import kept_filters
 from ensclust._support.validation import check_magnitude
 
 _ROWS = 8192  # rows placed at a time
@@ -220,7 +221,8 @@ def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
         raise TypeError(msg)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     try:
-        with np.errstate(invalid="ignore"):  # of sums of what is too large
+        # errstate: of sums of what is too large
+        with np.errstate(invalid="ignore"), kept_filters():
             return check_magnitude(validate_data(estimator, X, **options, reset=reset))
     except ValueError as error:
         if "X" in str(error):

@@ -1,27 +1,33 @@
 """Memory: how much is left, and refusing what needs more before it is begun."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ensclust._support.validation import gibibytes
 
-_MEMINFO = Path("/proc/meminfo")
-_GROUP = Path("/sys/fs/cgroup")  # the limits of a container
+_PROC = Path("/proc")
+_GROUPS = Path("/sys/fs/cgroup")  # the limits of containers
+# Limit, use and what of it is given up on demand: in versions 2 and 1 of groups.
+_FILES = {
+    2: ("memory.max", "memory.current", "inactive_file"),
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def available() -> int | None:
     """Return the bytes that can still be taken, None where nobody tells.
 
     On Linux: free memory, what is taken back from caches of files, and swap; within the
-    limit of a container.
+    limits of all containers that the process is in. Elsewhere what psutil tells.
     """
     try:
-        lines = (line.split() for line in _MEMINFO.read_text().splitlines())
-        kilobytes = {words[0]: int(words[1]) for words in lines}
+        lines = (_PROC / "meminfo").read_text().splitlines()
+        kilobytes = {words[0]: int(words[1]) for words in map(str.split, lines)}
         left = 1024 * (kilobytes["MemAvailable:"] + kilobytes["SwapFree:"])
     except (OSError, KeyError):
-        return None
-    in_group = _left_in_group()
-    return left if in_group is None else min(left, in_group)
+        return _told_by_psutil()
+    limits = (_left(version, group) for version, group in _groups())
+    return min([left, *(limit for limit in limits if limit is not None)])
 
 
 def require(needed: float, what: str, remedy: str) -> None:
@@ -45,13 +51,43 @@ def require(needed: float, what: str, remedy: str) -> None:
         raise MemoryError(msg)
 
 
-def _left_in_group() -> int | None:
-    """Return what the limit of a container leaves, None without a limit."""
+def _told_by_psutil() -> int | None:
     try:
-        limit = (_GROUP / "memory.max").read_text().strip()
-        used = int((_GROUP / "memory.current").read_text())
-        stat = dict(map(str.split, (_GROUP / "memory.stat").read_text().splitlines()))
-        cached = int(stat["inactive_file"])  # by files, given up on demand
+        import psutil  # noqa: PLC0415  not needed on Linux
+    except ImportError:
+        return None
+    return psutil.virtual_memory().available + psutil.swap_memory().free
+
+
+def _groups() -> Iterator[tuple[int, Path]]:
+    """Yield the control groups of the process, and those around them.
+
+    A container may see its own group as the outermost one, whatever name it has
+    outside: a name that does not exist is as good as none.
+    """
+    try:
+        lines = (_PROC / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        lines = ["0::/"]
+    for line in lines:
+        _, controllers, name = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = _GROUPS / "memory" if controllers else _GROUPS
+        group = top / name.strip("/")
+        for place in (group, *group.parents):
+            if place.is_relative_to(top):
+                yield 1 if controllers else 2, place
+
+
+def _left(version: int, group: Path) -> int | None:
+    """Return what the limit of a group leaves, None without a limit."""
+    limit_file, use_file, cached_key = _FILES[version]
+    try:
+        limit = (group / limit_file).read_text().strip()
+        used = int((group / use_file).read_text())
+        lines = (group / "memory.stat").read_text().splitlines()
+        cached = int(dict(map(str.split, lines))[cached_key])
         return None if limit == "max" else int(limit) - used + cached
     except (OSError, KeyError, ValueError):
         return None

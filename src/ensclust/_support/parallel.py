@@ -13,6 +13,9 @@ from numbers import Integral
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from ensclust._support.progress import tell
+from ensclust._support.shared import Shared
+
 _alone = ContextVar("whether one thread must do", default=False)
 
 
@@ -68,17 +71,22 @@ def run_spans(
     return run(work, [(*shared, *span) for span in spans], n_jobs=n_jobs)
 
 
-def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) -> list:
+def run(
+    work: Callable,
+    tasks: Iterable[tuple],
+    *,
+    n_jobs: int | None = None,
+    phase: str | None = None,
+) -> list:
     """Call ``work(*task)`` for each task, in threads; return the results in order.
 
-    ``work`` must release the GIL (a kernel) to gain anything.
+    ``work`` must release the GIL (a kernel) to gain anything. After an error no task is
+    begun, and those that were are waited for. With a ``phase``, progress is told.
     """
     tasks = list(tasks)
     threads = min(thread_count(n_jobs), len(tasks))
-    if threads <= 1:
-        return [work(*task) for task in tasks]
     results: list = [None] * len(tasks)
-    left = deque(range(len(tasks)))
+    left, done = deque(range(len(tasks))), []
 
     def take() -> None:
         while left:
@@ -87,27 +95,35 @@ def run(work: Callable, tasks: Iterable[tuple], *, n_jobs: int | None = None) ->
             except IndexError:  # another thread was quicker
                 return
             results[i] = work(*tasks[i])
+            done.append(i)
+            if phase is not None:  # only the thread that called shows it
+                tell(len(done), len(tasks), phase)
 
-    waiting = [_pool(threads - 1).submit(take) for _ in range(threads - 1)]
+    others = [_pool(threads - 1).submit(take) for _ in range(threads - 1)]
     try:
         take()
     finally:
-        left.clear()  # after an error the others need not go on
-        wait(waiting)
-    for other in waiting:
+        left.clear()
+        # What has not begun may wait for a thread that waits for this one.
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    for other in begun:
         other.result()
     return results
-
-
-def one_blas_thread():
-    """Return a context in which BLAS uses one thread."""
-    return _controller().limit(limits=1, user_api="blas")
 
 
 @cache
 def _controller() -> ThreadpoolController:
     """Return the libraries' controller; looking them up takes milliseconds."""
     return ThreadpoolController()
+
+
+def _limit_blas() -> Callable[[], None]:
+    limit = _controller().limit(limits=1, user_api="blas")
+    return limit.restore_original_limits
+
+
+one_blas_thread = Shared(_limit_blas)  # one_blas_thread(): BLAS with one thread
 
 
 @cache

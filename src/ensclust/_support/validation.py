@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ensclust._support.quiet import is_muted
+
 LABEL_RULE = (
     "Labels are integers, strings or categories; a negative number, NaN or None "
     'means "not clustered".'
@@ -496,6 +498,8 @@ def install_line(package: str) -> str:
 
 def warn(message: str) -> None:
     """Warn about a result to doubt, at the line outside that asked for it."""
+    if is_muted(message):
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1

@@ -21,7 +21,7 @@ from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import check_choice, check_decay
 
-_CELLS = 2**20  # numbers in a block of rows by clusters
+_CELLS = 2**17  # numbers in a block of rows by clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class Affinity:
         ndarray of shape (n, k), float64
             A row is 0 where it is similar to nothing. Missing labels: sums over pairs
             of objects are pooled, numerator and denominator, over the clusterings that
-            contain both. Time Nc^2 k + F M k, memory 8 k bytes per row.
+            contain both. Time Nc^2 k + F M k, memory 8 k bytes per row and per distinct
+            row.
         """
         table = self._summed(histogram)
         present = per_clustering(histogram, self.offsets).astype(np.float64)

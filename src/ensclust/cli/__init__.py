@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
+import os
 import re
 import sys
 import traceback
 import warnings
+from contextlib import nullcontext, redirect_stderr
+from pathlib import Path
 from typing import Any
 
 import click
@@ -43,15 +47,16 @@ class _Commands(click.Group):
         """Run; usage errors look like all other errors."""
         kwargs["standalone_mode"] = False  # or click would print them itself
         atexit.register(gc.freeze)  # else 0.4 s go by in search of cycles nobody needs
-        try:
-            sys.exit(super().main(*args, **kwargs))
-        except click.ClickException as error:
-            context = getattr(error, "ctx", None)
-            hint = f" See '{context.command_path} --help'." if context else ""
-            _say("error", error.format_message().rstrip(".") + "." + hint)
-            sys.exit(error.exit_code)
-        except click.Abort:
-            sys.exit(130)
+        with _lossy(sys.stderr):
+            try:
+                sys.exit(super().main(*args, **kwargs))
+            except click.ClickException as error:
+                context = getattr(error, "ctx", None)
+                hint = f" See '{context.command_path} --help'." if context else ""
+                _say("error", error.format_message().rstrip(".") + "." + hint)
+                sys.exit(error.exit_code)
+            except click.Abort:
+                sys.exit(130)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep what was typed, for reports to repeat."""
@@ -118,6 +123,45 @@ def main(ctx: click.Context, *, debug: bool) -> None:
     """Many clusterings of the same objects in, one better clustering out."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+class _Lossy(io.RawIOBase):
+    """A stream that forgets what it cannot write: nobody hears that stderr is full."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return self._stream.write(data)
+        except OSError:
+            return len(data)
+
+
+def _lossy(stream: Any) -> Any:
+    """Return a context in which a stderr that cannot be written to does no harm."""
+    if stream is None:  # closed: its number must not go to a file that is written
+        return redirect_stderr(Path(os.devnull).open("w"))
+    if id(stream) != id(sys.__stderr__):  # somebody else's
+        return nullcontext()
+    lossy = _Lossy(getattr(stream.buffer, "raw", stream.buffer))
+    return redirect_stderr(
+        io.TextIOWrapper(
+            io.BufferedWriter(lossy),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=True,
+        )
+    )
 
 
 def _say(kind: str, message: Any) -> None:

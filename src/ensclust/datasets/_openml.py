@@ -1,11 +1,11 @@
 """A dataset from OpenML, in the features and label numbers of the registry."""
 
 import importlib.util
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ensclust._support.quiet import ignoring
 from ensclust.datasets._registry import DatasetInfo
 
 # OpenML's cardiotocography keeps 35 columns of the UCI workbook as V1..V35: date, b, e,
@@ -37,9 +37,8 @@ def fetch(entry: DatasetInfo) -> tuple[np.ndarray, np.ndarray]:
     """
     from sklearn.datasets import fetch_openml  # noqa: PLC0415 - slow; only if needed
 
-    with warnings.catch_warnings():
-        # A failed first try is reported by the error of the last one.
-        warnings.filterwarnings("ignore", message="A network error occurred")
+    # A failed first try is reported by the error of the last one.
+    with ignoring(UserWarning, "A network error occurred"):
         bunch = fetch_openml(
             data_id=entry.openml_id,
             as_frame=False,

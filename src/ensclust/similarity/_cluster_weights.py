@@ -37,7 +37,7 @@ def eci(
         ``exp(-E / theta)`` in (0, 1]; E is the mean, over the clusterings, of the
         entropy (base 2) of the cluster's members over that clustering's clusters. Only
         members that a clustering contains count, and only clusterings that contain
-        some. Time N M^2 / 2 for counting, memory 3 Nc^2 numbers.
+        some. Time N M^2 / 2 for counting, memory Nc^2 numbers.
 
     References
     ----------

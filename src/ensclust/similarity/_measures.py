@@ -87,8 +87,8 @@ def propagate(W: Any, steps: int = 20) -> np.ndarray:
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
     products of n x n matrices for t = 20, not 40; beyond 32 steps in closed form from
     an eigendecomposition, whatever t is, unless degrees differ by more than eight
-    orders of magnitude. Memory about seven such matrices, float32 above 4,000 nodes and
-    up to 32 steps, where Z is right to about 1e-6.
+    orders of magnitude. Memory about seven such matrices, eight in closed form; up to
+    32 steps they are float32 above 4,000 nodes, where Z is right to about 1e-6.
 
     Examples
     --------
@@ -98,6 +98,13 @@ def propagate(W: Any, steps: int = 20) -> np.ndarray:
            [1., 0., 1.]])
     """
     return next(propagations(W, [steps]))
+
+
+def propagation_bytes(n_nodes: int, steps: int) -> int:
+    """Return the memory of :func:`propagate`, with that of the graph, in bytes."""
+    if steps > _MAX_DOUBLED:
+        return 8 * 8 * n_nodes**2
+    return (7 * 8 if n_nodes <= _LARGE else 4 * 8) * n_nodes**2
 
 
 def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
@@ -308,7 +315,7 @@ def simrank(
     diagonal, so their sums over clusters are ``a Q C Q`` plus a correction of the
     diagonal, where ``Q = H^T H``. With missing labels an object's row of H is divided
     by its number of labels. Each update looks back two, since objects stand between:
-    time ``updates / 2 * (4 Nc^3 + F M^2)``, memory 4 Nc^2.
+    time ``updates / 2 * (4 Nc^3 + F M^2)``, memory 5 Nc^2 numbers.
 
     Examples
     --------

@@ -95,7 +95,7 @@ def write_report(
     Some 2.2 MB, for any N: the matrix is of at most 240 groups of objects (or one for
     each cluster), the map of 5,000 objects, the table of the 1,000 least certain. Time
     N M + F M k for F distinct label rows and N M^2 / 2 for the clusterings with one
-    another; some 250 N bytes. Equal input gives equal files.
+    another; at most some (130 + 4 M) N bytes. Equal input gives equal files.
 
     Examples
     --------

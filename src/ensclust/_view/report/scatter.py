@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
 from ensclust._support.plain import percent, rounded
+from ensclust._support.quiet import kept_filters
 
 _SHOWN = 5000  # objects on the map
 _FEWEST = 10  # of a cluster, where it has so many
@@ -67,7 +68,8 @@ def _taken(X: Any, rows: np.ndarray) -> Any:
     else:
         X = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
     try:
-        return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+        with kept_filters():
+            return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     except (TypeError, ValueError) as error:
         msg = (
             f"X cannot be drawn: {str(error).splitlines()[0].rstrip('.')}. Give finite "

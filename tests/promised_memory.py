@@ -1,0 +1,147 @@
+"""What calls take of memory, beside what is promised: a table to be measured.
+
+``python tests/promised_memory.py [NAME ...]`` prints, as JSON, the bytes that are
+promised and the bytes by which the process grew, for each row of the table. Linux only.
+"""
+
+import gc
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ensclust
+from ensclust import similarity
+from ensclust._methods.table import make
+from ensclust._quality.criteria import silhouette
+
+N, M, K = 400_000, 12, 10  # where bytes per object are promised
+
+
+def table(n_objects: int, n_clusterings: int, k: int) -> ensclust.Ensemble:
+    """Return an ensemble of random labels, each of the k clusters in use."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, k, (n_objects, n_clusterings)).astype(np.uint8)
+    labels[:k] = np.arange(k)[:, None]
+    return ensclust.Ensemble(labels)
+
+
+def solving(method: str, n_rows: int = 600, k: int = 100, m: int = 20, **params: Any):
+    """Return the solving of a method, and what it asks for: ``_needed_memory``."""
+
+    def prepare(size: float):
+        ensemble = table(int(n_rows * size) + 50, m, max(2, int(k * size)))
+        promised = make(method, n_clusters=3, **params)._needed_memory(ensemble)
+        settings = {"random_state": 0, **params}
+        return promised, lambda: ensclust.consensus(ensemble, 3, method, **settings)
+
+    return prepare
+
+
+def pairs(work: Callable, n_matrices: float, k: int = 100, m: int = 20):
+    """Return work on an ensemble, and some matrices of its base clusters."""
+
+    def prepare(size: float):
+        ensemble = table(600, m, max(2, int(k * size)))
+        promised = 8 * n_matrices * ensemble.n_base_clusters**2
+        return promised, lambda: work(ensemble)
+
+    return prepare
+
+
+def objects(work: Callable, bytes_per_object: float, *, fitted=None):
+    """Return work on many objects with a row each of its own, and bytes for each."""
+
+    def prepare(size: float):
+        n = int(N * size)
+        ensemble = table(n, M, K)
+        given = ensemble if fitted is None else fitted(ensemble)
+        return bytes_per_object * n, lambda: work(given)
+
+    return prepare
+
+
+def precomputed(method: str) -> Callable:
+    """Return a function that fits a method to label rows."""
+    settings = {"n_clusters": K, "base": "precomputed", "random_state": 0}
+    return lambda ens: make(method, **settings).fit(ens.labels)
+
+
+def labels_of(ensemble) -> np.ndarray:
+    """Return a clustering of the objects."""
+    return np.arange(len(ensemble)) % K
+
+
+def written(ensemble) -> None:
+    """Write a report."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        ensclust.write_report(path, ensemble, labels_of(ensemble))
+
+
+# One row for each promise: a method's ``_needed_memory``, under its name, and what
+# docstrings say.
+TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
+    "ecpcs-mc": solving("ecpcs-mc"),
+    "ecpcs-hc": solving("ecpcs-hc"),
+    "eac": solving("eac"),
+    "mcla": solving("mcla"),
+    "wct": solving("wct"),
+    "srs": solving("srs"),
+    "ptgp": solving("ptgp", n_rows=4000, k=40),
+    "jaccard": pairs(similarity.jaccard, 3),
+    "propagate": pairs(lambda e: similarity.propagate(similarity.jaccard(e)), 7),
+    "propagate, closed form": pairs(
+        lambda e: similarity.propagate(similarity.jaccard(e), 50), 8
+    ),
+    "simrank": pairs(similarity.simrank, 5),
+    "connected triples": pairs(
+        lambda e: similarity.connected_triples(similarity.jaccard(e), e.cluster_counts),
+        3,
+    ),
+    "pairwise_nmi": pairs(ensclust.metrics.pairwise_nmi, 1),
+    "eci": pairs(similarity.eci, 1),
+    "certainty of votes": objects(
+        lambda model: model.certainty(),
+        110 + 4 * M + 8 * K,
+        fitted=precomputed("ecpcs-mc"),
+    ),
+    "certainty": objects(lambda e: ensclust.Certainty.of(e, labels_of(e)), 110 + 4 * M),
+    "silhouette": objects(lambda e: silhouette(e, labels_of(e)), 110 + 4 * M),
+    "memberships": objects(
+        lambda model: model.memberships(), 16 * K, fitted=precomputed("kcc")
+    ),
+    "agreement": objects(lambda e: ensclust.metrics.agreement(e, labels_of(e)), 40),
+    "report": objects(written, 130 + 4 * M),
+}
+
+
+def status(key: str) -> int:
+    """Return a size that the system knows of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(key))
+
+
+def growth(work: Callable[[], Any]) -> int:
+    """Return by how many bytes the process grew at most."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+    before = status("VmRSS")
+    work()
+    return status("VmHWM") - before
+
+
+def measure(name: str) -> dict[str, float]:
+    """Return the bytes promised and taken, after a small run that compiles."""
+    TABLE[name](0.02)[1]()
+    promised, work = TABLE[name](1.0)
+    return {"promised": promised, "taken": growth(work)}
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or TABLE:
+        print(json.dumps({name: measure(name)}), flush=True)

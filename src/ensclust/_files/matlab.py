@@ -2,7 +2,6 @@
 
 import math
 import struct
-import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import numpy as np
 
 from ensclust._files.sources import Source, from_arrays, in_words
 from ensclust._support import memory
+from ensclust._support.quiet import ignoring
 from ensclust._support.validation import import_optional
 
 _HEAD = 128  # bytes before the first matrix
@@ -216,8 +216,7 @@ def _class_of(dataset: Any) -> str:
 def _reading(path: Path) -> Iterator[None]:
     """Name the file in whatever SciPy and HDF5 say about what is damaged."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names that come twice
+        with ignoring(Warning):  # of names that come twice
             yield
     except (MemoryError, ImportError):
         raise

@@ -60,7 +60,7 @@ class Communities(MetaClustering):
     -----
     Time N M^2 / 2 for counting, the number of pairs of overlapping base clusters per
     round and start (Nc^3 once for "propagated"), N M for the vote; memory N M bytes and
-    about five Nc x Nc matrices.
+    about four Nc x Nc matrices.
 
     Modularity is the sum, over communities, of their share in the weights of all edges,
     minus ``resolution`` times what would be there by chance. It is raised by Louvain's

@@ -25,7 +25,7 @@ class CVote(Sharing):
     -----
     Time N M^2 / 2 for counting, then F M k0^2 / 2 sums and F k0^2 logarithms for F
     distinct label rows and k0 clusters of the reference, whatever ``n_clusters`` is;
-    memory N M bytes, F M labels, about three Nc x Nc matrices and a few Nc x k0 tables.
+    memory N M bytes, F M labels, about two Nc x Nc matrices and a few Nc x k0 tables.
     If the distinct rows of a stream exceed 2 GiB, each of k0 merges is a pass over it.
 
     The clustering of largest entropy is the reference; its k0 clusters are the columns
@@ -71,7 +71,7 @@ class CVote(Sharing):
         family="label rows",
         is_soft=True,
     )
-    _pair_bytes = 3 * 8
+    _pair_bytes = 2 * 8
 
     def _solve(self, counts, *, weights, seed) -> MergedColumns:
         table = cumulate(counts, weights, n_jobs=self.n_jobs)

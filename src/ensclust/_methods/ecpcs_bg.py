@@ -8,7 +8,12 @@ from ensclust._methods.base import positive
 from ensclust._methods.families import BipartiteCut
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
-from ensclust.similarity._measures import cluster_mass, weigh, within_clusterings
+from ensclust.similarity._measures import (
+    cluster_mass,
+    propagation_bytes,
+    weigh,
+    within_clusterings,
+)
 
 
 class ECPCSBG(BipartiteCut):
@@ -70,6 +75,9 @@ class ECPCSBG(BipartiteCut):
     )
 
     steps: int = parameter(positive(), default=20)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        return propagation_bytes(counts.n_base_clusters, self.steps)
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
         W = similarity.jaccard(counts, n_jobs=self.n_jobs)

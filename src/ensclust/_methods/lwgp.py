@@ -62,6 +62,7 @@ class LWGP(BipartiteCut):
         family="bipartite graph",
         is_soft=True,
     )
+    _pair_bytes = 4 * 8
 
     theta: float = parameter(Interval(Real, 0, None, closed="neither"), default=0.4)
 

@@ -77,7 +77,7 @@ class LWMC(MetaClustering):
         family="cluster graph",
         is_soft=True,
     )
-    _pair_bytes = 4 * 8
+    _pair_bytes = 5 * 8
 
     theta: float = parameter(Interval(Real, 0, None, closed="neither"), default=0.4)
 

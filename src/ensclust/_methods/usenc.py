@@ -62,6 +62,7 @@ class USENC(BipartiteCut):
         family="bipartite graph",
         is_soft=True,
     )
+    _pair_bytes = 4 * 8
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
         return np.ones(counts.n_base_clusters)

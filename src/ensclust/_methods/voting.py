@@ -43,7 +43,7 @@ class Voting(Sharing):
     -----
     Time N M^2 / 2 for counting, then Nc^2 k and M assignment problems of at most
     k_m x k numbers per round and start, and N M k for the labels; with ``hard`` also
-    N M k per round of the best start. Memory N M bytes, about three Nc x Nc matrices
+    N M k per round of the best start. Memory N M bytes, about two Nc x Nc matrices
     and a few Nc x k tables.
 
     With H_m, (N, k_m), the clusters of clustering m, and P_m, (k_m, k), the consensus
@@ -93,7 +93,7 @@ class Voting(Sharing):
         family="label rows",
         is_soft=True,
     )
-    _pair_bytes = 3 * 8
+    _pair_bytes = 2 * 8
 
     hard: bool = parameter("boolean", default=False)
     unmatched: str = parameter(StrOptions({"nearest", "spread"}), default="nearest")

@@ -24,7 +24,7 @@ from ensclust._ensemble.flow import Assignment, TooManyRowsError
 from ensclust._files.cells import meaning, no_label, present_texts
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
-from ensclust._stream.engines import fold
+from ensclust._stream.engines import either, fold
 from ensclust._stream.label_stream import LabelStream
 from ensclust._support.encoding import NOWHERE, unite
 from ensclust._support.validation import explaining, gibibytes
@@ -420,12 +420,18 @@ def tally(
     checkpoint: Checkpoint | None = None,
     budget: int = 0,
 ) -> Tally:
-    """Return the counts of a stream, in one pass: Nc^2 numbers and one block."""
+    """Return the counts of a stream, in one pass: Nc^2 numbers and one block.
+
+    Blocks whose counts are kept are not read. Those of some clusterings only are coded
+    by the values of all blocks, so they are counted again if there are more blocks.
+    """
     is_known = bool(encoding.categories)
     stage = f"counts-{encoding.noise}" + (f"-{encoding.used}" if is_known else "")
-    found = _load(checkpoint, stage, _counts_of)
-    if found is None:
-        found = fold(blocks, partial(count_block, encoding=encoding), add)
+    found = _load(checkpoint, stage, _counts_of, some=not is_known)
+    if found is None or len(found.lengths) != blocks.n_blocks:
+        known = found.lengths if found else ()
+        rest = fold(blocks, partial(count_block, encoding=encoding), add, skip=known)
+        found = either(add, found, rest)
         if found is None:
             msg = "the stream holds no objects. Give at least one block with a row."
             raise ValueError(msg)
@@ -438,7 +444,7 @@ def tally(
 
 def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
     """Return the checkpoint of a stream; its files tell whether they have changed."""
-    if not blocks.identity:
+    if (identity := blocks.identity) is None:
         msg = (
             f"checkpoint={str(folder)!r} needs an input whose changes show: files. "
             "Pass Blocks(path) (with engine='dask' for Dask), not an array or a "
@@ -447,27 +453,41 @@ def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
         raise ValueError(msg)
     return Checkpoint(
         Checkpoint.make_folder(folder),
-        blocks.identity,
+        identity,
         "counts",
         "another input, or of this one before it changed",
     )
 
 
-def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
-    """Return what a stage kept, None if it did not."""
-    arrays = checkpoint.load(stage) if checkpoint else None
-    if arrays is None or checkpoint is None:
+def _load(
+    checkpoint: Checkpoint | None, stage: str, make: Callable, *, some: bool = False
+) -> Any:
+    """Return what a stage kept, None if it did not.
+
+    With ``some`` also what it kept of some blocks; ``make`` gets their numbers.
+    """
+    if checkpoint is None:
+        return None
+    arrays, numbers = checkpoint.load_some(stage)
+    if arrays is None or not (some or checkpoint.are_all(numbers)):
         return None
     try:
-        return make(arrays)
+        return make(arrays, numbers) if some else make(arrays)
     except (ValueError, TypeError, KeyError) as error:
         raise checkpoint.damaged(stage) from error
 
 
-def _counts_of(arrays: dict[str, np.ndarray]) -> BlockCounts:
+def _counts_of(
+    arrays: dict[str, np.ndarray], numbers: Sequence[int] | None = None
+) -> BlockCounts:
+    """Return kept counts; ``numbers`` has those that the blocks have now."""
     n_columns = sum(name.startswith("values") for name in arrays)
+    lengths = dict(arrays["lengths"].tolist())
+    if numbers is not None:
+        then = [lengths[i] for i in range(len(lengths))]
+        lengths = dict(zip(numbers, then, strict=True))
     return BlockCounts(
-        dict(arrays["lengths"].tolist()),
+        lengths,
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],

@@ -245,3 +245,16 @@ def test_what_does_not_fit_is_refused(table, tmp_path):
     for path in ("old.npy", "new.npy"):
         with pytest.raises(ValueError, match="is the input"):
             labels.write(tmp_path / path)
+
+
+@pytest.mark.parametrize("stage", ["counts-missing", "counts-missing-(0, 1, 2)"])
+def test_kept_counts_that_lack_a_block_are_damaged(stage, table, tmp_path):
+    (blocks,) = save(tmp_path, old=np.abs(table[:N_OLD]))
+    weights = [1, 1, 1, 0, 0, 0]
+    keep = {"random_state": 0, "checkpoint": tmp_path / "kept", "weights": weights}
+    consensus(blocks, 3, **keep)
+    path = tmp_path / "kept" / f"{stage}.npz"
+    arrays = dict(np.load(path))
+    np.savez(path, **{**arrays, "lengths": arrays["lengths"][:-1]})
+    with pytest.raises(ValueError, match="is damaged, or holds no counts"):
+        consensus(blocks, 3, **keep)

@@ -37,14 +37,14 @@ class Block:
         Returns their columns; what it is can be sent to another process.
     n_rows : int or None
         How many there are, if that is known.
-    mark : str
+    identity : str
         Tells them from others between runs; empty if nothing does.
     """
 
     name: str
     load: Any
     n_rows: int | None = None
-    mark: str = ""
+    identity: str = ""
 
 
 class Blocks:
@@ -193,13 +193,13 @@ class Blocks:
                 raise ValueError(msg)
 
     def concat(self, *others: Any) -> Blocks:
-        """Return the stream of these rows and more, of the same columns.
+        """Return the stream of these rows and more, by the same clusterings.
 
         Parameters
         ----------
         *others : Blocks, or what they are made from
-            More rows. Columns correspond by position, and equal label values are the
-            same base cluster. If one of the streams takes Dask, the whole does.
+            More rows, with the same columns in the same order; equal label values are
+            the same base cluster. If one of them takes Dask, the whole does.
 
         Notes
         -----
@@ -231,13 +231,14 @@ class Blocks:
                 raise block_files.other_columns(part, part.names, self, whole.names)
         blocks = enumerate((block for part in parts for block in part), start=1)
         whole._list = [
-            block if block.mark else replace(block, name=f"block {i}")
+            block if block.identity else replace(block, name=f"block {i}")
             for i, block in blocks
         ]
         whole._stamps = [stamp for part in parts for stamp in part._stamps]
         whole.paths = [path for part in parts for path in part.paths]
         whole.holds_cells = any(part.holds_cells for part in parts)
-        whole.engine = max(part.engine for part in parts)  # "dask" if one has it
+        if any(part.engine == "dask" for part in parts):
+            whole.engine = "dask"
         return whole
 
     @property
@@ -248,8 +249,8 @@ class Blocks:
     @property
     def identity(self) -> list[str] | None:
         """What tells each block from others between runs; None if nothing does."""
-        marks = [block.mark for block in self._list]
-        return marks if self._function is None and all(marks) else None
+        known = [block.identity for block in self._list]
+        return known if self._function is None and all(known) else None
 
     def map(self, function: Callable) -> Blocks:
         """Return the stream of ``function(columns)``, labels that are made from it.
@@ -261,7 +262,7 @@ class Blocks:
         if self._function is not None:
             other._function = partial(_each, function, self._function)
         other._list = [
-            replace(block, load=_then(function, block.load), mark="")
+            replace(block, load=_then(function, block.load), identity="")
             for block in self._list
         ]
         return other
@@ -285,10 +286,11 @@ class Blocks:
     def _open(self, path, rows, columns, id_column, content) -> None:
         if zarr_arrays.is_zarr(path):
             files = sorted(file for file in path.rglob("*") if file.is_file())
-            mark = _mark(files)
+            known = _identity(files)
             self._take_array(zarr_arrays.open_array(path), rows, f"{path}, ")
             self._list = [
-                replace(block, mark=f"{block.name}: {mark}") for block in self._list
+                replace(block, identity=f"{block.name}: {known}")
+                for block in self._list
             ]
         else:
             files = block_files.find(path)
@@ -304,11 +306,11 @@ class Blocks:
                 if own != names:
                     used = [source.names.index(name) for name in names]
                 edges = block_files.edges(source, _step(rows, len(used), 1))
-                mark = _mark([file], content, names)
+                known = _identity([file], content, names)
                 for a, b in pairwise(edges):
                     load = partial(block_files.load, file, columns, content, used, a, b)
                     name = f"{file}, {_rows(a, b)}"
-                    self._list.append(Block(name, load, b - a, f"{name}: {mark}"))
+                    self._list.append(Block(name, load, b - a, f"{name}: {known}"))
             self.names = names
         self.paths = [path]
         self._stamps = [_stamp(file) for file in files]
@@ -364,7 +366,7 @@ def as_blocks(value: Any, content: str = "labels") -> Blocks:
     return value if isinstance(value, Blocks) else Blocks(value, content=content)
 
 
-def _mark(files: list[Path], *use: Any) -> str:
+def _identity(files: list[Path], *use: Any) -> str:
     """Return what tells files, and the use that is made of them, from others."""
     return digest(repr(([_stamp(file) for file in files], use)).encode())
 

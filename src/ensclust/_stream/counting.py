@@ -380,7 +380,7 @@ class Tally:
     def _find_rows(self) -> Rows:
         """Return the distinct rows, without the one that is in no clustering."""
         stage = f"rows-{self.encoding.noise}-{self.encoding.used}"
-        rows = _load(self._checkpoint, stage, lambda arrays: Rows(**arrays))
+        rows = _load(self._checkpoint, stage, lambda arrays, _: Rows(**arrays))
         if rows is None:
             rows = self.fold(
                 distinct,
@@ -462,9 +462,9 @@ def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
 def _load(
     checkpoint: Checkpoint | None, stage: str, make: Callable, *, some: bool = False
 ) -> Any:
-    """Return what a stage kept, None if it did not.
+    """Return ``make(arrays, numbers of blocks)`` of what a stage kept.
 
-    With ``some`` also what it kept of some blocks; ``make`` gets their numbers.
+    None if it kept nothing, or, unless ``some`` are enough, not of all blocks in order.
     """
     if checkpoint is None:
         return None
@@ -472,22 +472,17 @@ def _load(
     if arrays is None or not (some or checkpoint.are_all(numbers)):
         return None
     try:
-        return make(arrays, numbers) if some else make(arrays)
+        return make(arrays, numbers)
     except (ValueError, TypeError, KeyError) as error:
         raise checkpoint.damaged(stage) from error
 
 
-def _counts_of(
-    arrays: dict[str, np.ndarray], numbers: Sequence[int] | None = None
-) -> BlockCounts:
-    """Return kept counts; ``numbers`` has those that the blocks have now."""
+def _counts_of(arrays: dict[str, np.ndarray], numbers: list[int]) -> BlockCounts:
+    """Return kept counts of blocks that have these numbers now."""
     n_columns = sum(name.startswith("values") for name in arrays)
-    lengths = dict(arrays["lengths"].tolist())
-    if numbers is not None:
-        then = [lengths[i] for i in range(len(lengths))]
-        lengths = dict(zip(numbers, then, strict=True))
+    lengths = [rows for _, rows in sorted(arrays["lengths"].tolist())]
     return BlockCounts(
-        lengths,
+        dict(zip(numbers, lengths, strict=True)),
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],

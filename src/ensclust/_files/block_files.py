@@ -2,6 +2,7 @@
 
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from ensclust._files import h5ad, matlab, sources
 from ensclust._support.columns import choose_columns
@@ -49,8 +50,8 @@ def choose(path: Path, source: sources.Source, columns, id_column) -> list[int]:
     )[1]
 
 
-def other_columns(file: Path, own: list, first: Path, names: list) -> ValueError:
-    """Return the error for a file whose columns are not those of the first."""
+def other_columns(file: Any, own: list, first: Any, names: list) -> ValueError:
+    """Return the error for a source whose columns are not those of the first."""
     found, wanted = (
         ", ".join(some[:20]) + ", ..." * (len(some) > 20) for some in (own, names)
     )

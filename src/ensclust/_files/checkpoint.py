@@ -20,14 +20,16 @@ class Checkpoint:
     ----------
     folder : Path
         The directory; it is made if it is not there.
-    identity : str
+    identity : str or list of str
         Tells what the run depends on from anything else: what others kept is refused.
+        A list tells it part by part. What was kept of some parts, before there were
+        more, is not refused.
     content, other : str
         What is kept, and whose it may be instead, for messages.
     """
 
     folder: Path
-    identity: str
+    identity: str | list[str]
     content: str
     other: str
 
@@ -46,22 +48,39 @@ class Checkpoint:
         return Path(folder)
 
     def load(self, stage: str) -> dict[str, np.ndarray] | None:
-        """Return the arrays of a stage, None if there are none."""
+        """Return the arrays of a stage, None if there are none of just these parts."""
+        arrays, places = self.load_some(stage)
+        return arrays if self.are_all(places) else None
+
+    def load_some(self, stage: str) -> tuple[dict[str, np.ndarray] | None, list[int]]:
+        """Return the arrays of a stage, and the numbers of the parts they are of."""
         path = self.path(stage)
         if not path.exists():
-            return None
+            return None, []
         try:
             arrays = read_arrays(path)
-            identity = str(arrays.pop("identity"))
+            kept = arrays.pop("identity").ravel().tolist()
         except (ValueError, TypeError, KeyError) as error:
             raise self.damaged(stage) from error
-        if identity != self.identity:
+        left: dict[str, list[int]] = {}
+        for place, part in enumerate(self._parts):
+            left.setdefault(part, []).append(place)
+        places = [left[part].pop(0) for part in kept if left.get(part)]
+        if not kept or len(places) < len(kept):
             msg = (
                 f"{path} holds {self.content} of {self.other}. Delete it or name "
                 "another directory."
             )
             raise ValueError(msg)
-        return arrays
+        return arrays, places
+
+    def are_all(self, places: list[int]) -> bool:
+        """Return whether these are the numbers of all parts, in order."""
+        return places == list(range(len(self._parts)))
+
+    @property
+    def _parts(self) -> list[str]:
+        return [self.identity] if isinstance(self.identity, str) else self.identity
 
     def save(self, stage: str, arrays: dict[str, Any]) -> None:
         """Write the arrays of a stage, whole or not at all."""

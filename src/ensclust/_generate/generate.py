@@ -178,7 +178,7 @@ def _write(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
         raise ValueError(msg)
     check_path(path)
     blocks = as_blocks(X, "features")
-    check_output(Path(path), blocks.path)
+    check_output(Path(path), *blocks.paths)
     known = survey(blocks)
     labels = generator.fit_stream(blocks, known).stream_
     works = [partial(_column, m=m) for m in range(len(generator.models_))]

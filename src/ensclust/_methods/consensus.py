@@ -46,7 +46,8 @@ def consensus(
         Decides random choices, such as ties in a vote.
     checkpoint : path or None
         Directory from which an interrupted run goes on: it keeps the counts of a
-        stream, and the merges of a tree (see :class:`ensclust.ECPCSHC`).
+        stream, also for one with more files, see :meth:`ensclust.Blocks.concat`, and
+        the merges of a tree (see :class:`ensclust.ECPCSHC`).
     **params
         Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
         the base clusterings.

@@ -18,6 +18,7 @@ import numpy as np
 from ensclust._ensemble.ensemble import label_columns
 from ensclust._files import block_files, sources, zarr_arrays
 from ensclust._files.block_files import KINDS
+from ensclust._support.digests import digest
 from ensclust._support.kinds import is_dask_array
 from ensclust._support.validation import check_choice, check_integer, import_optional
 
@@ -36,11 +37,14 @@ class Block:
         Returns their columns; what it is can be sent to another process.
     n_rows : int or None
         How many there are, if that is known.
+    identity : str
+        Tells them from others between runs; empty if nothing does.
     """
 
     name: str
     load: Any
     n_rows: int | None = None
+    identity: str = ""
 
 
 class Blocks:
@@ -73,10 +77,8 @@ class Blocks:
     ----------
     engine : str
         As above.
-    identity : str
-        Tells this source from others between runs; empty if nothing does.
-    path : Path or None
-        The file or directory that is read, if it is known.
+    paths : list of Path
+        The files or directories that are read, where they are known.
     names : list of str or None
         Names of the columns of files; None for anything else.
 
@@ -105,11 +107,11 @@ class Blocks:
         self.engine = check_choice(engine, "engine", ("blocks", "dask"))
         check_choice(content, "content", ("labels", "features"))
         _check_use(source, rows=rows, columns=columns, id_column=id_column)
-        self.identity = ""
-        self.path: Path | None = None
+        self.paths: list[Path] = []
         self.names: list[str] | None = None
         self._list: list[Block] = []
         self._stamps: list[tuple[str, int, int]] = []
+        self._content = content
         # What the function returned, and how many blocks of it; for all copies.
         self._last: list = [None, None]
         self._function: Callable | None = None
@@ -145,8 +147,9 @@ class Blocks:
 
     def __repr__(self) -> str:
         n = "unknown" if self._function else len(self._list)
-        of = f"{str(self.path)!r}, " if self.path else ""
-        return f"Blocks({of}blocks={n}, engine={self.engine!r})"
+        of = "".join(f"{str(path)!r}, " for path in self.paths[:3])
+        more = "..., " if len(self.paths) > 3 else ""
+        return f"Blocks({of}{more}blocks={n}, engine={self.engine!r})"
 
     def __iter__(self) -> Iterator[Block]:
         if self._function is None:
@@ -211,17 +214,76 @@ class Blocks:
                 )
                 raise ValueError(msg)
 
+    def concat(self, *others: Any) -> Blocks:
+        """Return the stream of these rows and more, by the same clusterings.
+
+        Parameters
+        ----------
+        *others : Blocks, or what they are made from
+            More rows, with the same columns in the same order; equal label values are
+            the same base cluster. If one of them takes Dask, the whole does.
+
+        Notes
+        -----
+        With ``checkpoint=``, a fit to the longer stream goes on from the counts that a
+        fit to some of its files has kept, and counts only the blocks of the others.
+
+        More clusterings of the same objects cannot be joined to a stream: the pairs of
+        old and new base clusters have not been counted. Write all columns to one
+        source; in memory there is :meth:`ensclust.Ensemble.join`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Blocks(np.array([[0, 1], [1, 1]])).concat(np.array([[2, 1]]))
+        Blocks(blocks=2, engine='blocks')
+        """
+        make = partial(Blocks, content=self._content, engine=self.engine)
+        parts = [self, *map(make, others)]
+        whole = copy(self)
+        for part in parts:
+            if part._function is not None:
+                msg = (
+                    f"{part!r} cannot be concatenated: a function makes its blocks. "
+                    "Let the function return the other blocks too."
+                )
+                raise ValueError(msg)
+            whole.names = whole.names or part.names
+            if part.names and whole.names and part.names != whole.names:
+                raise block_files.other_columns(part, part.names, self, whole.names)
+        blocks = enumerate((block for part in parts for block in part), start=1)
+        whole._list = [
+            block if block.identity else replace(block, name=f"block {i}")
+            for i, block in blocks
+        ]
+        whole._stamps = [stamp for part in parts for stamp in part._stamps]
+        whole.paths = [path for part in parts for path in part.paths]
+        if any(part.engine == "dask" for part in parts):
+            whole.engine = "dask"
+        return whole
+
+    @property
+    def path(self) -> Path | None:
+        """The file or directory that is read; None if it is not known, or several."""
+        return self.paths[0] if len(self.paths) == 1 else None
+
+    @property
+    def identity(self) -> list[str] | None:
+        """What tells each block from others between runs; None if nothing does."""
+        known = [block.identity for block in self._list]
+        return known if self._function is None and all(known) else None
+
     def map(self, function: Callable) -> Blocks:
         """Return the stream of ``function(columns)``, labels that are made from it.
 
         ``function`` takes and returns lists of columns, and can be sent elsewhere.
         """
         other = copy(self)
-        other.identity = ""
         if self._function is not None:
             other._function = partial(_each, function, self._function)
         other._list = [
-            replace(block, load=_then(function, block.load)) for block in self._list
+            replace(block, load=_then(function, block.load), identity="")
+            for block in self._list
         ]
         return other
 
@@ -243,8 +305,13 @@ class Blocks:
 
     def _open(self, path, rows, columns, id_column, content) -> None:
         if zarr_arrays.is_zarr(path):
-            self._take_array(zarr_arrays.open_array(path), rows, f"{path}, ")
             files = sorted(file for file in path.rglob("*") if file.is_file())
+            known = _identity(files)
+            self._take_array(zarr_arrays.open_array(path), rows, f"{path}, ")
+            self._list = [
+                replace(block, identity=f"{block.name}: {known}")
+                for block in self._list
+            ]
         else:
             files = block_files.find(path)
             names = None
@@ -258,15 +325,14 @@ class Blocks:
                 if own != names:
                     used = [source.names.index(name) for name in names]
                 edges = block_files.edges(source, _step(rows, len(used), 1))
+                known = _identity([file], content, names)
                 for a, b in pairwise(edges):
                     load = partial(block_files.load, file, columns, content, used, a, b)
-                    self._list.append(Block(f"{file}, {_rows(a, b)}", load, b - a))
+                    name = f"{file}, {_rows(a, b)}"
+                    self._list.append(Block(name, load, b - a, f"{name}: {known}"))
             self.names = names
-        self.path = path
-        self._stamps = [(str(file), *block_files.stamp(file)) for file in files]
-        self.identity = repr(
-            (self._stamps, [block.n_rows for block in self._list], columns, id_column)
-        )
+        self.paths = [path]
+        self._stamps = [_stamp(file) for file in files]
 
     def _take_dask(self, array) -> None:
         if array.ndim != 2 or not array.shape[1]:
@@ -296,7 +362,7 @@ class Blocks:
         if (file := sources.whole_file(array)) is not None:
             return self._open(file, rows, None, None, "")  # quicker to send
         mapped = getattr(array, "filename", None)
-        self.path = Path(mapped) if mapped else None
+        self.paths = [Path(mapped)] if mapped else []
         pieces = getattr(array, "chunks", None)
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
         spans = pairwise([*range(0, array.shape[0], step), array.shape[0]])
@@ -317,6 +383,15 @@ class Blocks:
 def as_blocks(value: Any, content: str = "labels") -> Blocks:
     """Return Blocks as they are, anything else as such."""
     return value if isinstance(value, Blocks) else Blocks(value, content=content)
+
+
+def _identity(files: list[Path], *use: Any) -> str:
+    """Return what tells files, and the use that is made of them, from others."""
+    return digest(repr(([_stamp(file) for file in files], use)).encode())
+
+
+def _stamp(file: Path) -> tuple[str, int, int]:
+    return str(file), *block_files.stamp(file)
 
 
 def columns_of(value: Any) -> list[Any]:

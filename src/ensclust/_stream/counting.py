@@ -25,7 +25,7 @@ from ensclust._ensemble.flow import Assignment, TooManyRowsError
 from ensclust._files.cells import no_label
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._stream.blocks import Blocks
-from ensclust._stream.engines import fold
+from ensclust._stream.engines import either, fold
 from ensclust._stream.label_stream import LabelStream
 from ensclust._support.digests import check_unchanged, checksum
 from ensclust._support.encoding import NOWHERE, unite
@@ -424,14 +424,19 @@ def tally(
     checkpoint: Checkpoint | None = None,
     budget: int = 0,
 ) -> Tally:
-    """Return the counts of a stream, in one pass: Nc^2 numbers and one block."""
+    """Return the counts of a stream, in one pass: Nc^2 numbers and one block.
+
+    Blocks whose counts are kept are not read. Those of some clusterings only are coded
+    by the values of all blocks, so they are counted again if there are more blocks.
+    """
     is_known = bool(encoding.categories)
     stage = f"counts-{encoding.noise}" + (f"-{encoding.used}" if is_known else "")
-    found = _load(
-        checkpoint, stage, partial(_counts_of, blocks=blocks, known=encoding.categories)
-    )
-    if found is None:
-        found = fold(blocks, partial(count_block, encoding=encoding), add)
+    make = partial(_counts_of, blocks=blocks, known=encoding.categories)
+    found = _load(checkpoint, stage, make, some=not is_known)
+    if found is None or len(found.lengths) != blocks.n_blocks:
+        known = found.lengths if found else ()
+        rest = fold(blocks, partial(count_block, encoding=encoding), add, skip=known)
+        found = either(add, found, rest)
         if found is None:
             msg = "the stream holds no objects. Give at least one block with a row."
             raise ValueError(msg)
@@ -446,7 +451,7 @@ def tally(
 
 def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
     """Return the checkpoint of a stream; its files tell whether they have changed."""
-    if not blocks.identity:
+    if (identity := blocks.identity) is None:
         msg = (
             f"checkpoint={str(folder)!r} needs an input whose changes show: files. "
             "Pass Blocks(path) (with engine='dask' for Dask), not an array or a "
@@ -455,36 +460,51 @@ def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
         raise ValueError(msg)
     return Checkpoint(
         Checkpoint.make_folder(folder),
-        blocks.identity,
+        identity,
         "counts",
         "another input, or of this one before it changed",
     )
 
 
-def _load(checkpoint: Checkpoint | None, stage: str, make: Callable) -> Any:
-    """Return what a stage kept, None if it did not."""
-    arrays = checkpoint.load(stage) if checkpoint else None
-    if arrays is None or checkpoint is None:
+def _load(
+    checkpoint: Checkpoint | None, stage: str, make: Callable, *, some: bool = False
+) -> Any:
+    """Return ``make(arrays, numbers of blocks)`` of what a stage kept.
+
+    None if it kept nothing, or, unless ``some`` are enough, not of all blocks in order.
+    """
+    if checkpoint is None:
+        return None
+    arrays, numbers = checkpoint.load_some(stage)
+    if arrays is None or not (some or checkpoint.are_all(numbers)):
         return None
     try:
-        return make(arrays)
+        return make(arrays, numbers)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise checkpoint.damaged(stage) from error
 
 
 def _counts_of(
-    arrays: dict[str, np.ndarray], *, blocks: Blocks, known: Sequence[np.ndarray]
+    arrays: dict[str, np.ndarray],
+    numbers: list[int],
+    *,
+    blocks: Blocks,
+    known: Sequence[np.ndarray],
 ) -> BlockCounts:
-    """Return kept counts, or raise where they cannot be those of the blocks."""
+    """Return kept counts, of blocks that have these numbers now.
+
+    Raises where they cannot be those of the blocks.
+    """
     n_columns = sum(name.startswith("values") for name in arrays)
     found = BlockCounts(
-        dict(arrays["lengths"].tolist()),
-        dict(arrays["marks"].tolist()) if "marks" in arrays else {},
+        _renumbered(arrays["lengths"], numbers),
+        _renumbered(arrays["marks"], numbers) if "marks" in arrays else {},
         int(arrays["absent"]),
         tuple(arrays[f"values{m}"] for m in range(n_columns)),
         arrays["overlap"],
     )
-    lengths = {i: block.n_rows for i, block in enumerate(blocks) if block.n_rows}
+    counted = {i: block.n_rows for i, block in enumerate(blocks) if i in numbers}
+    lengths = {i: n_rows for i, n_rows in counted.items() if n_rows}
     n_objects = sum(lengths.values())
     n_named = len(blocks.names or ())
     offsets = np.cumsum([0, *map(len, found.values)])
@@ -510,8 +530,19 @@ def _counts_of(
     return found
 
 
+def _renumbered(pairs: np.ndarray, numbers: list[int]) -> dict[int, int]:
+    """Return what was kept of blocks, in order, by the numbers that they have now."""
+    kept = [value for _, value in sorted(pairs.tolist())]
+    return dict(zip(numbers, kept, strict=True))
+
+
 def _rows_of(
-    arrays: dict[str, np.ndarray], *, frame: Ensemble, sizes: np.ndarray, n_objects: int
+    arrays: dict[str, np.ndarray],
+    _numbers: list[int],
+    *,
+    frame: Ensemble,
+    sizes: np.ndarray,
+    n_objects: int,
 ) -> Rows:
     """Return kept rows, or raise where they cannot have been counted."""
     rows = Rows(**arrays)

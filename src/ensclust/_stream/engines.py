@@ -5,7 +5,7 @@ and what they give is combined in a tree, by whatever scheduler is active: threa
 ``distributed.Client`` of a LocalCluster or of a cluster.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import islice
@@ -36,7 +36,7 @@ class Local:
         for number, block in blocks:
             result = call(work, block.load, number, block.name)
             with _naming(block.name):  # of other columns than those before it
-                total = _either(combine, total, result)
+                total = either(combine, total, result)
         return total
 
 
@@ -53,7 +53,7 @@ class Dask:
         parts, share = list(blocks), _share(combine)
         if not parts:
             return None
-        if hasattr(parts[0][1].load, "dask"):
+        if any(hasattr(block.load, "dask") for _, block in parts):
             leaves = self.tasks(parts, work)
         else:  # blocks that a task reads itself: one after the other, adding as it goes
             run, shared = self.delayed(_fold), _share(work)
@@ -89,29 +89,38 @@ class Dask:
 
 
 def fold(
-    blocks: Blocks, work: Callable, combine: Callable, *, until: Any = None
+    blocks: Blocks,
+    work: Callable,
+    combine: Callable,
+    *,
+    until: Any = None,
+    skip: Container[int] = (),
 ) -> Any:
     """Pass over blocks by their engine; None where there are none.
 
     With ``until``, some blocks at a time, then twice as many, as long as it is not true
-    of what came out so far.
+    of what came out so far. ``skip`` has the numbers of blocks to leave out.
     """
     engine = Local() if blocks.engine == "blocks" else Dask()
     if until is None:
-        return engine.fold(with_numbers(blocks), work, combine)
-    total, left, size = None, with_numbers(blocks), engine.wave
+        return engine.fold(with_numbers(blocks, skip), work, combine)
+    total, left, size = None, with_numbers(blocks, skip), engine.wave
     while wave := list(islice(left, size)):
-        total = _either(combine, total, engine.fold(wave, work, combine))
+        total = either(combine, total, engine.fold(wave, work, combine))
         if total is not None and until(total):
             break
         size *= 2
     return total
 
 
-def with_numbers(blocks: Blocks) -> Iterator[tuple[int, Block]]:
+def with_numbers(
+    blocks: Blocks, skip: Container[int] = ()
+) -> Iterator[tuple[int, Block]]:
     """Yield the blocks with their numbers, telling how far they are."""
     known = blocks.n_blocks if blocks.engine == "blocks" else None
     for number, block in enumerate(blocks):
+        if number in skip:
+            continue
         if known:
             tell(number, known)
         yield number, block
@@ -155,7 +164,7 @@ def _columns(value: Any) -> list[np.ndarray]:
     return [] if getattr(value, "shape", (1,))[0] == 0 else columns_of(value)
 
 
-def _either(combine: Callable, one: Any, other: Any) -> Any:
+def either(combine: Callable, one: Any, other: Any) -> Any:
     """Combine what is there."""
     if one is None or other is None:
         return other if one is None else one
@@ -163,7 +172,7 @@ def _either(combine: Callable, one: Any, other: Any) -> Any:
 
 
 def _combine(combine: Callable, parts: list) -> Any:
-    return reduce(partial(_either, combine), parts)
+    return reduce(partial(either, combine), parts)
 
 
 def _mark(_: Any) -> None:

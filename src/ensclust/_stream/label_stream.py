@@ -146,7 +146,7 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         """
         check_path(path)
         path = Path(path)
-        check_output(path, self._blocks.path)
+        check_output(path, *self._blocks.paths)
         self._blocks.check_unchanged()
         with beside(path) as part:
             put, fill = self._create(path.suffix.lower(), part)
@@ -181,13 +181,14 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         return partial(_put_zarr, fill), fill
 
 
-def check_output(path: Path, source: Path | None) -> None:
-    """Raise now what would stop labels of ``source`` from being written later."""
+def check_output(path: Path, *sources: Path) -> None:
+    """Raise now what would stop labels of ``sources`` from being written later."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
         raise ValueError(msg)
-    refuse_input(path, source)
+    for source in sources:
+        refuse_input(path, source)
     if path.exists() and suffix != ".npy":
         msg = f"{path} exists, and would become a directory. Delete it or name another."
         raise FileExistsError(msg)

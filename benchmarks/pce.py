@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -34,6 +34,9 @@ from ensclust._support.whole_files import write
 from ensclust.metrics import ari, nmi
 from ensclust.paper._layout import grid
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 RESULTS = ROOT / "benchmarks" / "results" / "pce"
 PEER = "pce"
 ABSENT = (
@@ -42,7 +45,7 @@ ABSENT = (
     "    PYTHONPATH=/path/to/py-cluster-ensemble/src python -m benchmarks.pce"
 )
 MOST_BYTES = 4e9  # of N x N matrices; where pce needs more, it is not run
-PATIENCE = 120  # seconds after which a side is given up
+PATIENCE = 60  # seconds after which a side is given up
 LONG = 5.0  # seconds above which a side is run once, with one seed
 SEEDS = 5
 ONE_THREAD = dict.fromkeys(
@@ -177,7 +180,10 @@ def main(arguments: list[str] | None = None) -> None:
         if not is_installed():
             print(ABSENT)
             return
-        write_json(path, take(options.most, chosen))
+        conditions, rows = {**runner.conditions(), **commit()}, []
+        for row in take(options.most, chosen):
+            rows.append(row)
+            write_json(path, {**conditions, "rows": rows})
     text = report(read_json(path))
     write(path.with_suffix(".md"), f"# Beside py-cluster-ensemble\n\n{text}")
     print(text)
@@ -187,9 +193,8 @@ def is_installed() -> bool:
     return find_spec(PEER) is not None and find_spec(f"{PEER}.consensus") is not None
 
 
-def take(most: int, functions: list[str]) -> dict[str, Any]:
-    """Measure; return the conditions and a row per case and input."""
-    rows = []
+def take(most: int, functions: list[str]) -> Iterator[dict[str, Any]]:
+    """Measure; yield a row per case and input."""
     with (
         tempfile.TemporaryDirectory(prefix="ensclust-bench-") as folder,
         mock.patch.dict(os.environ, {inputs.CACHE: folder}),
@@ -201,8 +206,7 @@ def take(most: int, functions: list[str]) -> dict[str, Any]:
             for case in CASES:
                 if case.function in functions and comparison.is_new(case):
                     print(f"{kind}, {len(comparison.labels):,}: {case.function}")
-                    rows.append(comparison.row(case))
-    return {**runner.conditions(), **commit(), "rows": rows}
+                    yield comparison.row(case)
 
 
 class Comparison:
@@ -224,14 +228,18 @@ class Comparison:
         return is_new
 
     def _own(self, case: Case) -> dict[str, Any]:
-        return {**case.ours, **(walks(self.labels) if case.has_walks else {})}
+        """Return the parameters of ours, with pce's walks where pce is run."""
+        is_told = case.has_walks and self._needed(case) <= MOST_BYTES
+        return {**case.ours, **(walks(self.labels) if is_told else {})}
+
+    def _needed(self, case: Case) -> int:
+        return case.squares * 8 * len(self.labels) ** 2
 
     def row(self, case: Case) -> dict[str, Any]:
         """Return the figures of a case."""
         n = len(self.labels)
-        needed = case.squares * 8 * n**2
-        if needed > MOST_BYTES:
-            error = f"not run: N x N matrices, {needed / 1e9:.0f} GB"
+        if self._needed(case) > MOST_BYTES:
+            error = f"not run: N x N matrices, {self._needed(case) / 1e9:.0f} GB"
             theirs, found = {"error": error}, np.empty((0, n), int)
         else:
             theirs, found = self._side(PEER, case.function, case.theirs, case)

@@ -88,7 +88,7 @@ CASES = [
     Case("lwgp", "lwgp", {"theta": 0.4}),
     Case("lwgp", "lwgp", setting=DEFAULTS),
     Case("usenc", "usenc"),
-    Case("ecpcs_hc", "ecpcs-hc", squares=3, is_random=False),
+    Case("ecpcs_hc", "ecpcs-hc", squares=5, is_random=False),
     Case("ecpcs_mc", "ecpcs-mc"),
     Case("ptaal", "pta", squares=6, has_walks=True, is_random=False),
     Case("ptaal", "pta", setting=DEFAULTS, squares=6, is_random=False),

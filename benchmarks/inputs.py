@@ -53,10 +53,16 @@ def features(n: int, d: int = N_FEATURES) -> np.ndarray:
     With more dimensions centres are nearer to each other in each of them, so that
     clusters overlap as much.
     """
+    return drawn(n, d)[0]
+
+
+def drawn(n: int, d: int = N_FEATURES) -> tuple[np.ndarray, np.ndarray]:
+    """Return the objects of :func:`features` and the centre of each."""
     rng = np.random.default_rng(0)
     scale = CENTRE_SCALE * (N_FEATURES / d) ** 0.5
     centres = rng.normal(scale=scale, size=(N_CLUSTERS, d))
-    return centres[rng.integers(0, N_CLUSTERS, n)] + rng.normal(size=(n, d))
+    classes = rng.integers(0, N_CLUSTERS, n)
+    return centres[classes] + rng.normal(size=(n, d)), classes
 
 
 def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
@@ -114,6 +120,15 @@ def wine() -> np.ndarray:
     return generate(X, 20, base_k=(3, 13), random_state=0).labels
 
 
+def digits() -> np.ndarray:
+    """20 k-means clusterings of scikit-learn's digits, 1,797 objects, k to sqrt(N)."""
+    from sklearn.datasets import load_digits
+
+    from ensclust import generate
+
+    return generate(load_digits().data, 20, base_k=(10, 42), random_state=0).labels
+
+
 def as_bytes(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
     """Return :func:`kmeans` as bytes, which labels of many objects are best kept as."""
     return kmeans(n, m, lo, hi).astype(np.uint8)
@@ -124,6 +139,7 @@ KINDS = {
     "distinct": distinct,
     "nearest": nearest,
     "wine": wine,
+    "digits": digits,
     "bytes": as_bytes,
 }
 

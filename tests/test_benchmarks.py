@@ -6,7 +6,16 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks import inputs, interleave, report, results, sources, walks, worker
+from benchmarks import (
+    inputs,
+    interleave,
+    pce,
+    report,
+    results,
+    sources,
+    walks,
+    worker,
+)
 from benchmarks.__main__ import choose, main
 from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
 from benchmarks.works import WORKS, scatter
@@ -262,3 +271,98 @@ def test_callers_are_looked_for_below_what_is_not_ours(tmp_path, monkeypatch):
     assert {name for _, name, _ in counts.functions} == {"walk", "add", "escape"}
     found = walks.figures(counts, walks.SUPPORT["flat"])
     assert found["above support"] == {"modules": 2, "functions": 2, "pairs": 1}
+
+
+FAKE = """
+import numpy as np
+
+def lwea(BPs, nClusters, nBase, nRepeat, seed, theta=10):
+    return [BPs[:, 0] % nClusters], [0.0]
+
+def lwgp(BPs, nClusters, nBase, nRepeat, seed, theta=10):
+    print("LWGP failed on repeat 0: no reason")
+    return [np.zeros(len(BPs), int)], [0.0]
+"""
+
+
+@pytest.fixture
+def peer(tmp_path, monkeypatch, cache):
+    """Put a package pce that has two functions where it is found."""
+    package = tmp_path / "peer" / "pce"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "consensus.py").write_text(FAKE)
+    monkeypatch.syspath_prepend(package.parent)
+    for name in ("pce", "pce.consensus"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield package.parent
+    for name in ("pce", "pce.consensus"):
+        sys.modules.pop(name, None)
+
+
+def test_without_pce_nothing_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pce, "PEER", "no_such_package")
+    pce.main(["--out", str(tmp_path / "out")])
+    assert "PYTHONPATH=" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_function_that_is_not_compared_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        pce.main(["--only", "lwea,hgpa"])
+    assert "no hgpa; there are lwea," in capsys.readouterr().err
+
+
+def test_each_function_of_pce_has_a_method_and_a_reason():
+    assert {case.function for case in pce.CASES} == set(pce.WHY)
+    assert {case.method for case in pce.CASES} <= set(METHODS)
+
+
+def test_pce_and_ours_are_compared(peer, tmp_path, monkeypatch):
+    spec = {"n": 60, "m": 3, "lo": 3, "hi": 5}
+    monkeypatch.setattr(pce, "INPUTS", [("nearest", spec, 3)])
+    monkeypatch.setattr(pce, "spawn", pce.measure)
+    pce.main(["--out", str(tmp_path), "--only", "lwea,lwgp"])
+    rows = json.loads((tmp_path / "pce.json").read_text())["rows"]
+    names = [(row["function"], row["setting"]) for row in rows]
+    assert names == [(f, s) for f in ("lwea", "lwgp") for s in ("same", "defaults")]
+    tree, _, cut, _ = rows
+    assert tree["theirs"]["seconds"] > 0
+    assert tree["theirs"]["n_clusters"] == 3
+    assert -1 <= tree["ari"] <= 1
+    assert tree["theirs"]["ari_of_seeds"] is None  # chance has no part in it
+    assert cut["ours"]["ari_of_seeds"] is not None
+    assert cut["ari"] is None
+    assert "LWGP failed on repeat 0: no reason" in cut["theirs"]["error"]
+    text = (tmp_path / "pce.md").read_text()
+    assert pce.WHY["lwgp"] in text
+    assert "LWGP failed on repeat 0: no reason" in text
+    assert "kcc" not in text
+
+
+def test_a_side_that_fails_or_takes_too_much_is_told(peer, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(peer))
+    job = {"side": "pce", "name": "mcla", "options": {}, "n_seeds": 1, **CHEAP, "k": 3}
+    found = pce.spawn({**job, "out": str(tmp_path / "labels.npy")})
+    assert found == {"error": "not in this copy of pce: mcla"}
+    monkeypatch.setattr(pce, "MOST_BYTES", 1)
+    monkeypatch.setattr(pce, "spawn", pce.measure)
+    comparison = pce.Comparison(CHEAP["kind"], CHEAP["spec"], 3, tmp_path)
+    row = comparison.row(pce.Case("lwea", "lwea", squares=3))
+    assert row["theirs"]["error"].startswith("not run: N x N")
+    assert row["ours"]["n_clusters"] == 3
+
+
+def test_walks_of_pce_are_given_where_they_differ_from_the_published():
+    rows = np.stack(np.divmod(np.arange(42**2), 42), axis=1)
+    assert pce.walks(rows[:-1]) == {}
+    assert pce.walks(rows) == {"n_neighbors": 21, "steps": 21}
+
+
+def test_the_report_beside_pce_is_that_of_its_figures():
+    path = pce.RESULTS / "pce.json"
+    if not path.exists():
+        pytest.skip("no measurements; run: python -m benchmarks.pce")
+    text = pce.report(json.loads(path.read_text()))
+    again = "run: python -m benchmarks.pce --report-only"
+    assert text in path.with_suffix(".md").read_text(), again

@@ -312,7 +312,7 @@ def best_centres(
     seeds = rng.integers(2**31, size=_STARTS).tolist()
     init: Any = starts
     if starts == "farthest":
-        first = rng.integers(rows.shape[0], size=_STARTS)
+        first = (rng.random(_STARTS) * rows.shape[0]).astype(np.int64)
         init = [farthest_first(rows.X, one, k) for one in first]
     found, _ = kmeans.converge(
         rows, [k] * _STARTS, seeds, init=init, max_iter=_ROUNDS, tol=0, n_jobs=n_jobs

@@ -73,10 +73,10 @@ class Communities(MetaClustering):
     clusters, as in :class:`ECPCSMC`; ties are drawn by a hash of the seed and the label
     row.
 
-    For a number of clusters the smallest resolution is taken, among those a fourth of a
-    factor of 2 apart, that gives at least so many communities; those too many are
-    merged, the pair first that costs least modularity (pairs without any edge last).
-    ``weights`` count in the graph and in the vote.
+    For a number of clusters the smallest resolution is taken, in steps of a factor
+    of 2^(1/4), that gives at least so many communities; surplus ones are merged, the
+    pair first that costs least modularity (pairs without any edge last).
+    Missing labels count nowhere. ``weights`` count in the graph and in the vote.
 
     References
     ----------

@@ -6,12 +6,13 @@ from ensclust._support.documentation import MethodInfo
 
 
 class CVote(Sharing):
-    """Adaptive cumulative voting: map all clusterings onto the finest, then merge.
+    """Adaptive cumulative voting: map all clusterings onto one of them, then merge.
 
     A vote for base clusterings of many and different numbers of clusters. Its
     :meth:`memberships` are probabilities; nothing is drawn at random, and one fit
-    serves every number of clusters. Choose it for soft labels, or where rows of a
-    :class:`Voting` are torn between clusters.
+    serves every number of clusters. Choose it for soft labels, or where base
+    clusterings have many more clusters than are wanted, which :class:`Voting` handles
+    poorly.
 
     Parameters
     ----------
@@ -38,11 +39,13 @@ class CVote(Sharing):
     Where k0 < ``n_clusters``, k0 clusters are returned.
 
     The paper (Ada-cVote, with the merges of agglomerative information bottleneck)
-    leaves open, and here it is decided: clusterings of equal entropy come in their
-    order, those of more clusters first; with missing labels, overlaps are pooled, so
-    that an object counts once for each earlier clustering that contains it, and a
-    cluster that shares no object with earlier ones is mapped as these are on the whole.
-    A column that wins no object is left out, also of the memberships. ``weights`` make
+    leaves open, and here it is decided: of clusterings of equal entropy, one with
+    more clusters comes first, then the one that was given first; with missing labels,
+    overlaps are pooled, so that an object counts once for each earlier clustering that
+    contains it, and a cluster that shares no object with earlier ones is mapped as
+    these are on the whole.
+    A column that wins no object is left out, also of the memberships, so there may be
+    fewer than ``n_clusters`` clusters even where k0 is larger. ``weights`` make
     the means weighted ones, and multiply entropies in the order of clusterings. No
     authors' code is known.
 

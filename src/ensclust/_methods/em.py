@@ -14,7 +14,7 @@ from ensclust._support.documentation import MethodInfo
 
 
 class EM(Weighted, BaseConsensus):
-    """A mixture model of label rows: probabilities of the clusters, and a free k.
+    """A mixture model of label rows, which gives probabilities of the clusters.
 
     Choose it for memberships that are probabilities under a model, for a likelihood by
     which results can be compared, or to let the Bayesian information criterion choose
@@ -27,7 +27,8 @@ class EM(Weighted, BaseConsensus):
         Number of consensus clusters, at most n_samples. Where the method cannot form so
         many, it warns and returns fewer. "bic" takes the number of least ``bic_``: from
         1 upward, at most the clusters of the finest base clustering, until three in a
-        row are not better. "auto" takes what :func:`ensclust.select_k` suggests.
+        row are not better; for many clusterings of the same data that is usually too
+        many, see Notes. "auto" takes what :func:`ensclust.select_k` suggests.
     $parameters
     n_init : int, default=10
         Random starts; the likeliest result is kept.
@@ -52,6 +53,10 @@ class EM(Weighted, BaseConsensus):
     the probabilities of its labels there, one for each base clustering; a missing label
     is a factor of 1. :meth:`memberships` are the probabilities of the classes given the
     row, labels the likeliest class, of equally likely ones the first.
+
+    The model takes base clusterings as independent given the class. Those of the same
+    data are not: they split a class in the same places, so "bic" tends to find more
+    classes than there are (9 for 3 blobs, 13 for the 10 digits). Compare with "auto".
 
     Time F M k and F k exponentials per round and start, F the number of distinct label
     rows; memory F M labels and a few Nc x k tables per start. A start takes one thread,

@@ -43,14 +43,13 @@ class GPMGLA(BipartiteCut):
     is a node once more, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
     sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label is an edge less.
-    Given ``weights`` take the place of the crowd agreement.
+    Given ``weights`` take the place of w, and ``beta`` is not used.
 
     $cut
 
     K-means starts from objects of which each is the farthest from those before it, as
     published; the first of them is drawn, three times, and the best run kept, where the
-    published code starts once, from the first object. Labels then do not hang on the
-    order of the objects.
+    published code starts once, from the first object.
 
     References
     ----------

@@ -42,7 +42,8 @@ class LWEA(Weighted, Agglomeration):
     matrices. Objects with equal label rows are merged first, at 1 minus the mean index
     of their clusters; the published code does so too, since nothing is closer to them.
     Missing labels, which it does not know: entropies and similarities are means over
-    the clusterings that contain the objects; there equal rows are merged first though
+    the clusterings that contain the objects (of two groups: over all pairs of objects
+    and the clusterings that contain both); there equal rows are merged first though
     others may be closer. ``weights`` count in the entropies and in the mean. Cuts give
     exactly k clusters, by merge order.
 

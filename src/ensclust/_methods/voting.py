@@ -53,6 +53,11 @@ class Voting(Sharing):
     follow from the objects that base clusters share, so nothing of size N x k is needed
     before labels are made.
 
+    The distance does not penalise large clusters: where base clusterings have many more
+    clusters than ``n_clusters`` and are noisy, the least distance may belong to a
+    consensus with most objects in one cluster. Look at the sizes, and compare with
+    ``unmatched="spread"`` or :class:`ECPCSMC`.
+
     A clustering of at most k clusters is matched one to one. In a larger one, each
     consensus cluster gets one cluster or more, and with "nearest" the overlaps are as
     large as that allows. With "spread" the k clusters of largest overlap are matched,

@@ -44,7 +44,10 @@ class WEAC(Agglomeration):
     put them together, in fixed point; the published code does the same in floating
     point. Two clusterings are compared on the objects that both contain. A weight is at
     least 1e-9, so that no object is lost whose only clustering agrees with no other;
-    where nothing agrees, all count alike. Cuts give exactly k clusters, by merge order.
+    where nothing agrees, all count alike. With missing labels, the similarity of two
+    groups is the weighted share of agreements among all pairs of objects and the
+    clusterings that contain both, and linkage must be "average". Cuts give exactly k
+    clusters, by merge order.
 
     References
     ----------

@@ -64,13 +64,15 @@ SHARED_WORDING = {
         Random starts; the least objective is kept.""",
     "max_iter": """max_iter : int, default=40
         Rounds per start.""",
-    "cut": """Time N M^2 for counting, Nc^3 for the eigenvectors, once for all k, then
-    N k (M + k) per pass of k-means; memory N M bytes, some five Nc x Nc matrices and a
-    block of points. K-means converges on at most 20,000 objects, drawn at random, from
-    the best of three starts; where there are more, at most ten passes over all of them
-    move its centres on. Sums are in fixed point, so that labels do not depend on blocks
-    or threads. Deviations from the published code: the matrix of N x Nc edges is never
-    formed; k-means as said; n_clusters may exceed the number of base clusters.
+    "cut": """Time N M^2 / 2 for counting, Nc^3 for the eigenvectors, once for all k,
+    then N k (M + k) per pass of k-means; memory N M bytes, some five Nc x Nc matrices
+    and a block of points. K-means is run to convergence from three starts, on at most
+    20,000 objects drawn at random, and the best run is kept; where there are more
+    objects, at most ten passes over all of them move its centres on. Sums are in fixed
+    point, so labels do not depend on blocks or threads; above 20,000 objects they
+    depend on the order of the objects, which decides the sample. Deviations from the
+    published transfer cut: the matrix of N x Nc edges is never formed; k-means as
+    described; n_clusters may exceed the number of base clusters.
     ``weights`` multiply the edges to the clusters of each clustering.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)
         Consensus clusters 0, 1, ... by first appearance; -1 for an object that no

@@ -365,7 +365,7 @@ class CoAssociation:
         if self._weight_of_both() is not None:
             msg = (
                 "single and complete linkage take no weights where labels are missing. "
-                'Use linkage="average", or leave out weights.'
+                'Use linkage="average", or clusterings that all count alike.'
             )
             raise ValueError(msg)
         if self.ensemble.has_missing:

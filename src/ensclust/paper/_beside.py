@@ -122,7 +122,7 @@ def _standard_error(values: Any) -> np.ndarray:
 def as_markdown(found: list[dict[str, Any]]) -> str:
     """Return the comparison as a page."""
     paragraphs = [
-        "# All methods on the paper's datasets",
+        "# Methods on the paper's datasets",
         "The same base clusterings for every method: with as many clusters as there "
         "are classes, and the best of ten numbers of clusters, the same ten for every "
         "method. Mean score in percent; its difference from that of "
@@ -134,17 +134,17 @@ def as_markdown(found: list[dict[str, Any]]) -> str:
             [
                 method,
                 f"{own['score']:.1f}",
-                f"{own['difference']:+.1f} ± {own['difference error']:.1f}"
+                f"{own['difference']:+.1f}{_error(own['difference error'], table)}"
                 if "difference" in own
                 else "",
-                f"{own['rank']:.1f} ± {own['rank error']:.1f}",
+                f"{own['rank']:.1f}{_error(own['rank error'], table)}",
             ]
             for method, own in table["methods"].items()
         ]
         head = ["method", "score", f"against {REFERENCE}", "rank"]
         paragraphs += [
             f"## {_protocol.TITLES[table['measure']]}, {table['criterion']}",
-            f"{table['n_runs']} runs of {', '.join(table['datasets'])}.",
+            f"{_runs(table)} of {', '.join(table['datasets'])}.",
             _layout.grid([head, *rows]),
         ]
     return "\n\n".join(paragraphs) + "\n"
@@ -164,7 +164,7 @@ def as_text(root: Path) -> str:
     }
     return "\n".join(
         [
-            f"All methods, {found[0]['n_runs']} runs of "
+            f"Methods on the same base clusterings, {_runs(found[0])} of",
             f"{', '.join(found[0]['datasets'])};",
             "mean score and, in parentheses, mean rank",
             "",
@@ -172,6 +172,15 @@ def as_text(root: Path) -> str:
             *(f"{method:12}{row}" for method, row in cells.items()),
         ]
     )
+
+
+def _runs(table: dict[str, Any]) -> str:
+    return f"{table['n_runs']} run{'s' * (table['n_runs'] != 1)}"
+
+
+def _error(error: float, table: dict[str, Any]) -> str:
+    """Return a standard error; of one dataset there is none."""
+    return f" ± {error:.1f}" if len(table["datasets"]) > 1 else ""
 
 
 def _cell(own: dict[str, float] | None) -> str:

@@ -199,7 +199,7 @@ def block_pass(path, centres):
     X = np.load(path, mmap_mode="r")
     ends = np.zeros(X.shape[1]), np.full(X.shape[1], 20.0)
     blocks = Blocks(path, content="features")
-    lengths = {i: block.n_rows for i, block in enumerate(blocks)}
+    lengths = {i: (block.n_rows, None) for i, block in enumerate(blocks)}
 
     def work(rows):
         return kmeans.add_nearest(kmeans.Rows.of(rows), centres, 2.0**24)

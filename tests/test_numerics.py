@@ -185,6 +185,7 @@ def test_thousands_of_equal_clusterings_are_returned(method):
     assert labels.tolist() == GROUPS.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:no number of clusters")
 @every_table
 def test_a_number_of_clusters_is_found(table):
     with any_cut_is_fine():

@@ -103,7 +103,7 @@ LINES = {
     "consensus runs.csv -k 2,99 -q": "-k 99 is larger than the 6 objects",
     "consensus runs.csv -k 2 --noise x": "'x' is not one of 'missing', 'own-cl",
     "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
-    "consensus runs.csv -k x": "a list such as 2,3,5, lifetime or auto. See",
+    "consensus runs.csv -k x": "a list such as 2,3,5, lifetime, bic or auto. See",
     "cluster X.csv -k lifetime -m best": "lifetime needs -m eac; best takes a number",
     "consensus runs.csv -k 2 --checkpoint c": (
         "--checkpoint needs --engine blocks or dask, or -m ecpcs-hc, eac, srs, wct, "

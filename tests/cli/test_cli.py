@@ -100,7 +100,7 @@ def test_start_up_imports_nothing_heavy():
         ("cluster data.csv", "Missing option '-k'"),
         ("cluster -k 3", "Missing argument 'DATA'"),
         ("cluster data.csv -k x", "'x' is not a positive integer, a list such as"),
-        ("cluster data.csv -k 0", "a list such as 2,3,5, lifetime or auto."),
+        ("cluster data.csv -k 0", "a list such as 2,3,5, lifetime, bic or auto."),
         ("select-k labels.csv -k 5-2", "'5-2' is not a range such as 2-20"),
         ("cluster data.csv -k 3 extra", "extra argument (extra). See"),
         ("cluster data.csv -k 3 --n-clusterings 0", "0 is not in the range x>=1"),

@@ -27,6 +27,7 @@ def partition_of(labels):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:CVote formed")  # of data that are noise
 @every_method
 def test_scikit_learns_checks_pass_and_run(method):
     assert_checks_pass(METHODS[method](n_clusters=3), at_least=48)

@@ -112,6 +112,7 @@ def test_a_certainty_shows_the_least_sure_clusters_and_escapes_names():
     assert "and 8 more clusters" in page(many).text
 
 
+@pytest.mark.filterwarnings("ignore:no number of clusters")  # stands out
 def test_a_selection_shows_what_each_criterion_suggests():
     labels = np.random.default_rng(0).integers(0, 4, (60, 5))
     found = ensclust.select_k(labels, range(2, 6), "kcc", random_state=0)

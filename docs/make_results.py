@@ -19,7 +19,7 @@ PARENTS = {
         "table2-max",
         "table4-max",
     ],
-    "performance": ["speed/report"],
+    "performance": ["speed/report", "pce/pce"],
     "guide/which-method": ["methods/methods"],
 }
 

@@ -66,6 +66,11 @@ class Digest(Mapping):
     def __contains__(self, key):
         return key in self._values or f"{key} projected" in self._values
 
+    @property
+    def files(self) -> list[str]:
+        """The names of the arrays, as those of an NPZ file."""
+        return [key.removesuffix(" projected") for key in self._values]
+
     def __iter__(self):
         return iter(self._values)
 

@@ -110,3 +110,10 @@ def test_what_does_not_fit_is_refused():
         ens.concat([[0, "x"], [1, "y"]])
     with pytest.raises(ValueError, match="labels is of type float"):
         ens.join(0.5)
+
+
+def test_labels_beyond_floats_stay_apart_when_types_differ():
+    near = 2**53
+    small = Ensemble(np.array([[near], [near + 1]]))
+    large = Ensemble(np.array([[2**63 + 5], [near + 1]], np.uint64))
+    assert small.concat(large).labels.ravel().tolist() == [0, 1, 2, 1]

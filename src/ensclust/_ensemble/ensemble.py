@@ -326,7 +326,7 @@ class Ensemble:
         columns = np.empty((self.n_clusterings, edges[-1]), dtype)
         for m, values in enumerate(categories):
             for part, (a, b) in zip(parts, pairwise(edges), strict=True):
-                place = np.searchsorted(values, part.categories[m])
+                place = _places(values, part.categories[m], m)
                 table: np.ndarray = np.append(place, np.iinfo(dtype).max).astype(dtype)
                 known = np.minimum(part.columns[m], len(place))
                 look_up(table, known, columns[m, a:b])

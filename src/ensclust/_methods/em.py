@@ -56,7 +56,7 @@ class EM(Weighted, BaseConsensus):
 
     The model takes base clusterings as independent given the class. Those of the same
     data are not: they split a class in the same places, so "bic" tends to find more
-    classes than there are (9 for 3 blobs, 13 for the 10 digits). Compare with "auto".
+    classes than there are. Compare with "auto".
 
     Time F M k and F k exponentials per round and start, F the number of distinct label
     rows; memory F M labels and a few Nc x k tables per start. A start takes one thread,

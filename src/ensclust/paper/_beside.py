@@ -98,14 +98,14 @@ def _by_method(means: np.ndarray, methods: list[str]) -> dict[str, dict[str, flo
             for row in rows
         ]
     )
-    beyond = means - means[:, [methods.index(REFERENCE)]] if REFERENCE in methods else 0
     columns = {
         "score": means.mean(axis=0),
         "rank": places.mean(axis=0),
         "rank error": _standard_error(places),
     }
     if REFERENCE in methods:
-        columns["difference"] = np.mean(beyond, axis=0)
+        beyond = means - means[:, [methods.index(REFERENCE)]]
+        columns["difference"] = beyond.mean(axis=0)
         columns["difference error"] = _standard_error(beyond)
     return {
         methods[j]: {what: round(float(v[j]), 3) for what, v in columns.items()}
@@ -113,7 +113,7 @@ def _by_method(means: np.ndarray, methods: list[str]) -> dict[str, dict[str, flo
     }
 
 
-def _standard_error(values: Any) -> np.ndarray:
+def _standard_error(values: np.ndarray) -> np.ndarray:
     """Return that of the mean over datasets; 0 for one dataset."""
     n = len(values)
     return np.std(values, axis=0, ddof=int(n > 1)) / np.sqrt(n)

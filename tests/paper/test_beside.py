@@ -7,6 +7,7 @@ import pytest
 
 from conftest import cli_runner
 from ensclust import consensus, metrics
+from ensclust._methods.table import PAPER
 from ensclust._support.json_files import read_lines
 from ensclust.cli._paper import reproduce
 from ensclust.paper import _beside, _protocol, _store
@@ -102,3 +103,7 @@ def test_an_unknown_method_is_refused_with_what_there_is(tmp_path):
     done = run("table2 --methods leiden", tmp_path)
     assert done.exit_code != 0
     assert "--methods" in str(done.exception or done.output)
+
+
+def test_the_papers_methods_are_one_list():
+    assert set(PAPER) == set(_protocol.METHODS)

@@ -30,7 +30,7 @@ from scipy import sparse
 from ensclust import _kernels
 from ensclust._cuts import kmeans
 from ensclust._cuts.partition import Spectrum
-from ensclust._ensemble.contents import check_array
+from ensclust._ensemble.contents import check_array, check_same
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
@@ -72,10 +72,7 @@ class Embedding:
         """Raise unless there is an entry for each label of the base clusterings."""
         n = counts.n_base_clusters + counts.n_clusterings
         first = np.append(0, np.cumsum(counts.cluster_counts + 1))
-        check_array("start", self.start, first.shape)
-        if not np.array_equal(self.start, first):
-            msg = "start is that of other base clusters."
-            raise ValueError(msg)
+        check_same("first labels", self.start, first)
         check_array("table", self.table, (n, self.table.shape[-1]), kinds="f")
         check_array("total", self.total, (n,), kinds="f", low=0)
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ensclust import _kernels
 from ensclust._cuts.onehot_kmeans import Rows, Unweighted, draw, draw_rows
-from ensclust._ensemble.contents import check_array
+from ensclust._ensemble.contents import check_array, check_same
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
@@ -96,10 +96,7 @@ class Posterior:
     def check(self, counts: Counts, n_clusters: int) -> None:
         """Raise unless each class has a probability of each base cluster."""
         n, k = counts.n_base_clusters, len(self.names)
-        check_array("offsets", self.offsets, (counts.n_clusterings + 1,))
-        if not np.array_equal(self.offsets, counts.offsets):
-            msg = "offsets are those of other base clusters."
-            raise ValueError(msg)
+        check_same("offsets", self.offsets, counts.offsets)
         check_array("table", self.mixture.table, (n + 1, k), kinds="f")
         check_array("log_share", self.mixture.log_share, (k,), kinds="f")
         check_array("names", self.names, (k,), low=-1, stop=n_clusters)

@@ -48,6 +48,14 @@ def check_array(
     raise ValueError(msg)
 
 
+def check_same(name: str, array: Any, expected: np.ndarray) -> None:
+    """Raise unless this array, which follows from the base clusters, is theirs."""
+    check_array(name, array, expected.shape)
+    if not np.array_equal(array, expected):
+        msg = f"{name} are those of other base clusters."
+        raise ValueError(msg)
+
+
 def check_ensemble(ensemble: Any) -> None:
     """Raise unless every code of an ensemble is that of one of its base clusters."""
     if not isinstance(ensemble, Ensemble) or not ensemble.n_clusterings:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ensclust import _kernels
-from ensclust._ensemble.contents import check_array
+from ensclust._ensemble.contents import check_array, check_same
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
@@ -115,10 +115,7 @@ class Affinity:
     def check(self, counts: Counts) -> None:
         """Raise ValueError unless it compares rows of these base clusters."""
         n_clusterings, n = counts.n_clusterings, counts.n_base_clusters
-        check_array("offsets", self.offsets, (n_clusterings + 1,))
-        if not np.array_equal(self.offsets, counts.offsets):
-            msg = "offsets are those of other base clusters."
-            raise ValueError(msg)
+        check_same("offsets", self.offsets, counts.offsets)
         check_choice(self.pairs, "pairs", ("same", "all"))
         check_decay(self.decay)
         if self.similarity is not None:

@@ -1,0 +1,1 @@
+"""What defaults rest on: paired experiments on data that was not used to choose."""

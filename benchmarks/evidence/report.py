@@ -10,17 +10,17 @@ import numpy as np
 from scipy.stats import rankdata, studentized_range
 
 from benchmarks.evidence.questions import QUESTIONS
-from benchmarks.evidence.sets import HALVES
+from benchmarks.evidence.sets import CONFIRMING, HALVES
 from benchmarks.report import fill
 from ensclust._methods.best import QUICK
-from ensclust._support.json_files import read_lines
+from ensclust._support.json_files import read_json, read_lines
 from ensclust._support.whole_files import write
 from ensclust.paper._layout import grid
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
 COMMAND = "python -m benchmarks.evidence"
 NMI, ARI, ANMI = range(3)
-DRAWN = 12  # variants of a diagram, the best ones
+SAME = 0.05  # points of NMI or ARI that are no difference
 
 
 class Outcome:
@@ -133,7 +133,7 @@ def paired(gains: np.ndarray) -> str:
     if len(gains) < 2:
         return ""
     error = gains.std(ddof=1) / len(gains) ** 0.5
-    better, worse = np.sum(gains > 0.05), np.sum(gains < -0.05)
+    better, worse = np.sum(gains > SAME), np.sum(gains < -SAME)
     return f"{gains.mean():+.1f} ± {error:.1f} ({better}/{worse})"
 
 
@@ -165,4 +165,35 @@ def draw(found: Outcome, path: Path) -> None:
 
 def summary(root: Path) -> str:
     """Return what the page says: the choice, and what the other half says of it."""
-    return ""
+    head = ["default", "candidate", "instead of", *HALVES, "ARI, confirming", "verdict"]
+    lines = [head]
+    for one in read_json(root / "choice.json")["decisions"]:
+        measured = {
+            half: Outcome(read_lines(path), one["instead of"])
+            for half in HALVES
+            if (path := root / f"{one['question']}-{half}.jsonl").exists()
+        }
+        gains = {
+            half: {m: own.gains(one["candidate"], m, "real") for m in (NMI, ARI)}
+            for half, own in measured.items()
+        }
+        cells = [paired(gains[half][NMI]) if half in gains else "" for half in HALVES]
+        last = gains.get(CONFIRMING)
+        cells += [paired(last[ARI]), verdict(last[NMI])] if last else ["", "not run"]
+        lines.append([one["what"], one["candidate"], one["instead of"], *cells])
+    listed = root / "confirming.jsonl"
+    runs = read_lines(listed) if listed.exists() else []
+    every = [
+        f"- {row['at']}, choice of {row['choice'][:7]}: {', '.join(row['questions'])}"
+        for row in runs
+    ]
+    return "\n".join([grid(lines, left=3), "", "Confirming runs ever made:\n", *every])
+
+
+def verdict(gains: np.ndarray) -> str:
+    """Return what the confirming half says of a candidate."""
+    error = gains.std(ddof=1) / len(gains) ** 0.5
+    if gains.mean() < -2 * error:
+        return "worse"
+    few_worse = np.sum(gains < -SAME) <= len(gains) / 4
+    return "better" if gains.mean() > 2 * error and few_worse else "no difference told"

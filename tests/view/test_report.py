@@ -236,6 +236,7 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     expected = agreement(RUNS, labels)
     np.testing.assert_allclose(facts.agreement["nmi"], expected.nmi, atol=1e-4)
     np.testing.assert_allclose(facts.agreement["ari"], expected.ari, atol=1e-4)
+    np.testing.assert_allclose(facts.agreement["ecs"], expected.ecs, atol=1e-4)
     pairs = pairwise_nmi(RUNS)
     np.testing.assert_allclose(facts.agreement["pairs"], pairs, atol=1e-3)
     margin = Certainty.of(RUNS, labels).margin
@@ -257,6 +258,9 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     )
     assert facts.truth["ari"] == pytest.approx(
         ensclust.metrics.ari(labels[2:], TRUTH[2:]), abs=1e-4
+    )
+    assert facts.truth["ecs"] == pytest.approx(
+        ensclust.metrics.ecs(labels[2:], TRUTH[2:]), abs=1e-4
     )
 
 

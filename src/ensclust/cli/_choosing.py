@@ -91,7 +91,7 @@ def _described(start: str, facts: MethodInfo) -> str:
               )  # fmt: skip
 @click.option("--truth", metavar="FILE|COLUMN",
               help="True classes: a file, or a column of LABELS, which is then no base "
-              "clustering. Adds NMI and ARI of each method.")  # fmt: skip
+              "clustering. Adds NMI, ARI and ECS of each method.")  # fmt: skip
 @click.option("--truth-column", metavar="NAME", show_default="its only column",
               help="Column of the file with the true classes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", callback=no_stdout,

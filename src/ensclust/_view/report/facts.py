@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from ensclust import __version__
-from ensclust._ensemble.agreement import contingency, pairwise_nmi, table_ari, table_nmi
+from ensclust._ensemble.agreement import (
+    contingency,
+    pairwise_nmi,
+    table_ari,
+    table_ecs,
+    table_nmi,
+)
 from ensclust._ensemble.alignment import match
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
@@ -335,8 +341,7 @@ def _agreement(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
     return {
         "names": [shortened(name) for name in certainty.names],
         "counts": counts.tolist(),
-        "nmi": rounded(certainty.agreement.nmi),
-        "ari": rounded(certainty.agreement.ari),
+        **{name: rounded(v) for name, v in certainty.agreement._asdict().items()},
         "weights": None if certainty.weights is None else rounded(certainty.weights),
         "compared": chosen.tolist(),
         "pairs": [rounded(row, 3) for row in pairs],
@@ -398,6 +403,7 @@ def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str
         "compared": int(table.sum()),
         "nmi": rounded([table_nmi(table)])[0],
         "ari": rounded([table_ari(table)])[0],
+        "ecs": rounded([table_ecs(table)])[0],
     }
 
 

@@ -235,9 +235,11 @@ class Certainty:
         )
 
     def _title(self) -> str:
+        n_out = int((self.labels < 0).sum())
         return (
             f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
-            f"clusters, from {len(self.names)} base clusterings"
+            f"clusters{f', {n_out:,} in none' if n_out else ''}, "
+            f"from {len(self.names)} base clusterings"
         )
 
     def _least_sure(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from bad_input import refused
 from conftest import cli_runner
 from ensclust import EAC, ECPCSHC, ECPCSMC, KCC, BestConsensus, Blocks, consensus
 from ensclust._methods import METHODS, driver, make
+from ensclust._methods.anndata_entries import write_predicted
 from ensclust._view.report.facts import collect
 from ensclust.cli import main
 from strategies import random_ensemble
@@ -246,6 +247,28 @@ def test_anndata_has_no_category_for_those_left_out():
     assert adata.obs["consensus"].isna().tolist() == out.tolist()
     assert adata.obs["consensus_certainty"].isna().tolist() == out.tolist()
     assert adata.uns["consensus"]["params"]["min_certainty"] == 0.8
+
+
+def test_a_copy_of_a_file_may_have_clusters_without_objects(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    table = pd.DataFrame(RUNS[:, :3], columns=list("abc")).astype(str)
+    cells = table.set_index(table.index.astype(str) + "x").astype("category")
+    anndata.AnnData(obs=cells).write_h5ad(tmp_path / "cells.h5ad")
+    labels, trained = np.full(150, -1), np.full(150, -1)
+    labels[:3], trained[:9] = [2, 0, 1], [1] * 5 + [0] * 4  # none of cluster 2
+    path = tmp_path / "copy.h5ad"
+    write_predicted(path, tmp_path / "cells.h5ad", labels, trained)
+    found = anndata.read_h5ad(path).obs["consensus"]
+    assert found[:3].tolist() == ["2", "1", "0"]
+    assert found[3:].isna().all()
+    line = ["consensus", str(tmp_path / "cells.h5ad"), "-k", "5", "-m", "kcc", "-q"]
+    line += ["--columns", "a,b,c", "--seed", "0", "--min-certainty", "1"]
+    written = cli_runner().invoke(main, [*line, "-o", str(path)])
+    assert written.exit_code == 0
+    copied = anndata.read_h5ad(path)
+    assert copied.obs["consensus"].isna().any()
+    assert copied.obsm["consensus_memberships"].shape == (150, 5)
+    assert copied.uns["consensus"]["params"]["min_certainty"] == 1
 
 
 def test_the_command_line_says_how_many_were_left_out(tmp_path):

@@ -30,7 +30,7 @@ def split_half(
 ) -> SplitHalf:
     """Split the base clusterings into halves, and compare what comes of each half.
 
-    Where two halves give the same consensus, more base clusterings would not change
+    Where two halves give the same consensus, more base clusterings would hardly change
     it; where they do not, there are too few, or there are no such clusters.
 
     Parameters

@@ -127,6 +127,9 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
         lambda model: model.memberships(), 16 * K, fitted=precomputed("kcc")
     ),
     "agreement": objects(lambda e: ensclust.metrics.agreement(e, labels_of(e)), 40),
+    "element_similarity": objects(
+        lambda e: ensclust.metrics.element_similarity(labels_of(e), e.columns[0]), 130
+    ),
     "report": objects(written, 130 + 4 * M),
 }
 

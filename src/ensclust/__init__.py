@@ -17,6 +17,8 @@ _HOMES = {
     "compare": "_methods.compare",
     "methods": "_methods",
     "select_k": "_methods.selection",
+    "split_half": "_methods.halves",
+    "SplitHalf": "_quality.halves",
     "BaseConsensus": "_methods.base",
     "Agglomeration": "_methods.families",
     "MetaClustering": "_methods.families",

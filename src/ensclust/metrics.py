@@ -3,11 +3,24 @@
 import numpy as np
 import numpy.typing as npt
 
-from ensclust._ensemble.agreement import agreement, mean_nmi, pairwise_nmi
+from ensclust._ensemble.agreement import (
+    agreement,
+    element_shares,
+    mean_nmi,
+    pairwise_nmi,
+)
 from ensclust._support.quiet import kept_filters
 from ensclust._support.validation import check_classes
 
-__all__ = ["agreement", "ari", "mean_nmi", "nmi", "pairwise_nmi"]
+__all__ = [
+    "agreement",
+    "ari",
+    "ecs",
+    "element_similarity",
+    "mean_nmi",
+    "nmi",
+    "pairwise_nmi",
+]
 
 
 def nmi(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -39,6 +52,59 @@ def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
     with kept_filters():
         return float(adjusted_rand_score(*_pair(a, b)))
+
+
+def ecs(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return the element-centric similarity of two clusterings, from 0 to 1.
+
+    The mean of :func:`element_similarity` over the objects: 1 for the same clusters.
+    It is not corrected for chance.
+
+    Examples
+    --------
+    >>> ecs([0, 0, 1, 1], [0, 0, 1, 2])
+    0.75
+    """
+    return float(element_similarity(a, b).mean())
+
+
+def element_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> np.ndarray:
+    """Return how far two clusterings agree about each object, from 0 to 1.
+
+    An object counts as the share of the larger of its two clusters that is in both of
+    them, so the result shows where two clusterings differ.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (N,)
+        Labels, integers or texts, none missing; a negative number is a cluster as any
+        other.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        1 for an object whose two clusters hold the same objects. Time that of a sort
+        of N numbers, memory some 130 N bytes.
+
+    Notes
+    -----
+    Gates et al. compare the personalised PageRank vectors of each object in the two
+    clusterings by a corrected L1 distance. Where every object is in one cluster of
+    each, the probability alpha of going on cancels out, and what is left is the share.
+
+    References
+    ----------
+    A. J. Gates, I. B. Wood, W. P. Hetrick, Y.-Y. Ahn. Element-centric clustering
+    comparison unifies overlaps and hierarchy. Scientific Reports 9, 2019.
+    doi:10.1038/s41598-019-44892-y
+
+    Examples
+    --------
+    >>> element_similarity([0, 0, 1, 1], [0, 0, 1, 2])
+    array([1. , 1. , 0.5, 0.5])
+    """
+    one, other = (np.unique(x, return_inverse=True)[1] for x in _pair(a, b))
+    return element_shares(one, other)
 
 
 def _pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -78,6 +78,7 @@ def test_help_lists_the_commands(run, args):
         "consensus",
         "select-k",
         "compare",
+        "split-half",
         "info",
         "methods",
         "demo",

@@ -193,7 +193,7 @@ def test_compare_with_the_truth_in_a_column_or_a_file(run, tmp_path):
     file = ["--truth", path, "--truth-column", names[0]]
     outside = json.loads(run(*args, *file, *others).stdout)
     for one, other in zip(inside["methods"], outside["methods"], strict=True):
-        assert {*one} == {"name", "n_clusters", "anmi", "nmi", "ari", "seconds"}
+        assert {*one} == {"name", "n_clusters", "anmi", "nmi", "ari", "ecs", "seconds"}
         assert one | {"seconds": 0} == other | {"seconds": 0}
     without = run(*args[:-1], *others).stdout
     assert " ARI " not in without

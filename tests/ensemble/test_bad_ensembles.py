@@ -159,7 +159,7 @@ def test_similarity(call, words):
     refused(call, words)
 
 
-@pytest.mark.parametrize("score", [metrics.nmi, metrics.ari])
+@pytest.mark.parametrize("score", [metrics.nmi, metrics.ari, metrics.ecs])
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [

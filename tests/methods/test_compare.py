@@ -133,17 +133,19 @@ def test_comparison_with_the_truth():
     truth[::7] = None
     known = truth != None  # noqa: E711  of each entry
     found = ensclust.compare(ensemble, 3, ["eac", "kcc"], truth=truth, random_state=0)
-    for labels, nmi, ari in zip(found.labels.T, found.nmi, found.ari, strict=True):
+    scores = zip(found.nmi, found.ari, found.ecs, strict=True)
+    for labels, (nmi, ari, ecs) in zip(found.labels.T, scores, strict=True):
         both = known & (labels >= 0)
         pair = labels[both], truth[both].astype(str)
         assert nmi == pytest.approx(ensclust.metrics.nmi(*pair))
         assert ari == pytest.approx(ensclust.metrics.ari(*pair))
+        assert ecs == pytest.approx(ensclust.metrics.ecs(*pair))
     table = found.to_pandas()
-    assert list(table.columns) == ["n_clusters", "anmi", "nmi", "ari", "seconds"]
+    assert list(table.columns) == ["n_clusters", "anmi", "nmi", "ari", "ecs", "seconds"]
     assert tuple(table.index) == found.methods
     assert table["ari"].tolist() == found.ari.tolist()
     without = ensclust.compare(ensemble, 3, ["eac"], random_state=0)
-    assert without.nmi is without.ari is None
+    assert without.nmi is without.ari is without.ecs is None
     assert list(without.to_pandas().columns) == ["n_clusters", "anmi", "seconds"]
 
 
@@ -166,7 +168,7 @@ def comparison(names):
     n = len(names)
     shape = np.arange(n * n).reshape(n, n) / (n * n)
     labels = np.tile(np.arange(3)[:, None], n)
-    values = np.full(n, 0.5), np.full(n, 12.0), np.full(n, 0.25), np.full(n, 0.125)
+    values = [np.full(n, value) for value in (0.5, 12.0, 0.25, 0.125, 0.75)]
     return Comparison(tuple(names), labels, values[0], shape, *values[1:])
 
 
@@ -182,8 +184,9 @@ def test_a_comparison_shows_a_table_that_fits_a_terminal(n):
     names = [f"method-{i}" for i in range(n)]
     lines = repr(comparison(names)).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].split() == ["clusters", "ANMI", "NMI", "ARI", "seconds"]
-    assert lines[1].split() == ["method-0", "3", "0.500", "0.250", "0.125", "12.00"]
+    assert lines[0].split() == ["clusters", "ANMI", "NMI", "ARI", "ECS", "seconds"]
+    scores = ["0.500", "0.250", "0.125", "0.750"]
+    assert lines[1].split() == ["method-0", "3", *scores, "12.00"]
     # every pair is shown once, also where the columns come in parts
     assert sum(line.count("0.") for line in lines[n + 3 :]) == n * n
     last = f"{(n * n - 1) / (n * n):.3f}"

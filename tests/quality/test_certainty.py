@@ -15,7 +15,7 @@ from ensclust import Certainty, CoAssociation, Ensemble, agreement_weights, cons
 from ensclust._ensemble.agreement import agreement, contingency
 from ensclust._methods import METHODS, make
 from ensclust._methods.families import Sharing
-from ensclust.metrics import nmi
+from ensclust.metrics import ecs, nmi
 from strategies import ensembles, label_tables, random_ensemble
 
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -106,10 +106,12 @@ def test_agreement_is_measured_on_the_objects_that_both_contain(case):
         if not both.any():
             assert np.isnan(found.nmi[m])
             assert np.isnan(found.ari[m])
+            assert np.isnan(found.ecs[m])
             continue
         assert found.nmi[m] == pytest.approx(nmi(column[both], labels[both]), abs=1e-9)
         ari = adjusted_rand_score(column[both], labels[both])
         assert found.ari[m] == pytest.approx(ari, abs=1e-9)
+        assert found.ecs[m] == pytest.approx(ecs(column[both], labels[both]), abs=1e-9)
 
 
 @given(clustered(weighted=False))

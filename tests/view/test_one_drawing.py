@@ -12,7 +12,7 @@ import pytest
 import ensclust
 from conftest import ROOT
 from ensclust import ClusterGraphDisplay, ConsensusMatrixDisplay, DendrogramDisplay
-from ensclust._view.cluster_graph import cluster_graph, weighted_clusterings
+from ensclust._view.cluster_graph import cluster_graph
 from ensclust._view.consensus_blocks import consensus_blocks
 from ensclust._view.report.facts import collect
 from ensclust._view.tree_top import node_places, tree_top
@@ -111,7 +111,7 @@ def test_clusterings_with_a_weight_are_those_of_the_cluster_level(ensemble):
     )
     with pytest.warns(UserWarning, match="4 of 200 objects"):
         model.fit(labels)
-    counted = weighted_clusterings(model._result())
+    counted = model._result().weighted()
     assert counted.n_base_clusters == len(model.meta_labels_)
     assert counted.sizes.sum() == (np.delete(labels, 1, axis=1) >= 0).sum()
     assert len(facts_of(model).graph["size"]) == counted.n_base_clusters

@@ -228,6 +228,16 @@ def test_the_graph_is_of_base_clusters_with_their_strongest_edges(name):
     assert np.isfinite(graph["x"] + graph["y"]).all()
 
 
+def test_the_graph_names_clusters_whose_numbers_have_gaps():
+    model = ensclust.ECPCSMC(3, base="precomputed", random_state=0)
+    plain = model.fit(RUNS).meta_labels_
+    model.fit(RUNS, reference=np.array([1, 4, 7])[model.labels_])
+    assert np.unique(model.labels_).tolist() == [1, 4, 7]
+    facts = collect(model.ensemble_, model.labels_, result=model._result())
+    assert facts.clusters["names"] == ["1", "4", "7"]
+    assert facts.graph["meta"] == plain.tolist()
+
+
 def test_agreement_certainty_and_truth_are_what_the_library_says():
     labels = ensclust.consensus(RUNS, 3, random_state=0)
     classes = np.array(["x", "y", "z"])[TRUTH].astype(object)
@@ -236,6 +246,7 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     expected = agreement(RUNS, labels)
     np.testing.assert_allclose(facts.agreement["nmi"], expected.nmi, atol=1e-4)
     np.testing.assert_allclose(facts.agreement["ari"], expected.ari, atol=1e-4)
+    np.testing.assert_allclose(facts.agreement["ecs"], expected.ecs, atol=1e-4)
     pairs = pairwise_nmi(RUNS)
     np.testing.assert_allclose(facts.agreement["pairs"], pairs, atol=1e-3)
     margin = Certainty.of(RUNS, labels).margin
@@ -257,6 +268,9 @@ def test_agreement_certainty_and_truth_are_what_the_library_says():
     )
     assert facts.truth["ari"] == pytest.approx(
         ensclust.metrics.ari(labels[2:], TRUTH[2:]), abs=1e-4
+    )
+    assert facts.truth["ecs"] == pytest.approx(
+        ensclust.metrics.ecs(labels[2:], TRUTH[2:]), abs=1e-4
     )
 
 

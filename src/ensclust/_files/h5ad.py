@@ -189,9 +189,13 @@ def _keys(file: Any, path: str) -> set[str]:
     return set(found.keys()) if hasattr(found, "keys") else set()
 
 
-def by_size(labels: np.ndarray) -> np.ndarray:
-    """Return the clusters, the largest first; of equal ones the lower number."""
-    return np.argsort(-np.bincount(labels[labels >= 0]), kind="stable")
+def by_size(labels: np.ndarray, n_clusters: int = 0) -> np.ndarray:
+    """Return the clusters, the largest first; of equal ones the lower number.
+
+    There are at least ``n_clusters``, where some may have no objects.
+    """
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    return np.argsort(-sizes, kind="stable")
 
 
 def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:

@@ -37,8 +37,8 @@ def describe(
     names: list[str] | None,
 ) -> Entries:
     """Return what is told of one clustering, its clusters numbered by size."""
-    order = h5ad.by_size(found.labels)
-    labels = h5ad.categorical(found.labels)
+    order = h5ad.by_size(found.labels, found.n_clusters)
+    labels = h5ad.categorical(found.labels, order)
     sure = Certainty.of(
         solved.counts,
         labels.codes,
@@ -109,6 +109,7 @@ def write_predicted(
 
     Clusters have the numbers of :func:`write_copy` for the cells of training.
     """
-    found = h5ad.categorical(labels, h5ad.by_size(trained))
+    order = h5ad.by_size(trained, int(labels.max(initial=-1)) + 1)
+    found = h5ad.categorical(labels, order)
     with replacing(Path(path)) as handle:
         h5ad.write_copy(Path(source), handle, {"consensus": found})

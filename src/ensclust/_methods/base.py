@@ -1,7 +1,8 @@
 """BaseConsensus: what scikit-learn wants around a method."""
 
 import os
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,6 +74,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         default="auto",
     )
     noise: str = parameter(StrOptions({"missing", "own-cluster"}), default="missing")
+    min_certainty: float | None = parameter(
+        Interval(Real, 0, 1, closed="both"), None, default=None
+    )
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
 
@@ -134,6 +138,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             solved = driver.solve_weighted(self, counts, times, ks, seed)
         if reference is not None:
             solved = driver.refer(solved, reference)
+        solved = driver.leave_out(solved, self)
         found = solved.cuts[0]
         labels = solved.labels()
         fitted = {
@@ -207,7 +212,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             Numbers as in ``labels_``, which predict repeats for the training objects;
-            -1 for an object that shares nothing with them.
+            -1 for an object that shares nothing with them, or that ``min_certainty``
+            leaves out.
 
         Notes
         -----
@@ -302,10 +308,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             ensemble = ensemble.take(objects)
             labels = self.assignment_.label(ensemble, n_jobs=self.n_jobs)
             dendrogram = None  # its leaves are rows, not objects
-        elif dendrogram is not None and dendrogram.n_objects < (labels >= 0).sum():
-            dendrogram = None  # objects of weight 0 are not in it
         precomputed = self._is_precomputed()
-        return Result(
+        result = Result(
             method=self._method_name(),
             title=self.info.title,
             estimator=self,
@@ -321,6 +325,9 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
             n_objects=n_objects,
             objects=None if ensemble.n_objects == n_objects else objects,
         )
+        if dendrogram is not None and dendrogram.n_objects < result.present.sum():
+            return replace(result, dendrogram=None)  # without objects of weight 0
+        return result
 
     def _method_name(self) -> str:
         """Return the name of the method, as the command line knows it."""
@@ -385,6 +392,13 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         if self.n_clusters is None:
             self._check_free_k()
         super()._validate_params()
+        why = self.info.lacks.get("memberships")
+        if why and getattr(self, "min_certainty", None) is not None:
+            msg = (
+                f"min_certainty={self.min_certainty!r} needs memberships, which "
+                f"{type(self).__name__} does without: {why}. Leave min_certainty out."
+            )
+            raise ValueError(msg)
 
     def _number_of(
         self, word: str, counts: Any, solution: Any, seed: int

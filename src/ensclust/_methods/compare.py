@@ -49,7 +49,7 @@ def compare(
         out, and ``left_out`` says so.
     truth : array-like of shape (n_objects,), optional
         The true classes, integers or text; NaN, None and negative numbers are unknown.
-        With it, the result has the NMI and ARI of each method.
+        With it, the result has the NMI, ARI and ECS of each method.
     random_state : int, RandomState instance or None
         Decides the results; each method gets the same seed.
     n_jobs : int or None

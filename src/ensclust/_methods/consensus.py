@@ -49,8 +49,8 @@ def consensus(
         stream, also for one with more files, see :meth:`ensclust.Blocks.concat`, and
         the merges of a tree (see :class:`ensclust.ECPCSHC`).
     **params
-        Parameters of the method's estimator, such as ``steps=20``, or ``weights`` for
-        the base clusterings.
+        Parameters of the method's estimator, such as ``steps=20``, ``weights`` for the
+        base clusterings, or ``min_certainty``, which leaves doubtful objects at -1.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def consensus(
     counts = driver.count(model, labels, ks, checkpoint)
     solved = driver.solve(model, counts, ks, model._seeds()[1])
     names = ["free" if k is None else f"k{k}" for k in ks] if several else None
-    found = solved.labels(names)
+    found = driver.leave_out(solved, model).labels(names)
     if is_dask_array(labels):
         return found.to_dask()
     return _with_index(found, pandas_index(labels), names)

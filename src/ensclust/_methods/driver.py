@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
 _MOST = 0.8  # and that of the largest cluster of an input that does not justify it
+_ROUNDING = 1e-9  # by which a share may fall short of the least one
+_SHARES = 2**22  # that are looked at together: 32 MB
 
 
 class Found(NamedTuple):
@@ -189,6 +191,30 @@ def refer(solved: Solved, reference: np.ndarray) -> Solved:
     return replace(solved, cuts=cuts)
 
 
+def leave_out(solved: Solved, model: BaseConsensus) -> Solved:
+    """Give the label -1 to objects that their clusters hold by less than is asked for.
+
+    Clusters keep their numbers, also where one has no object left.
+    """
+    least = getattr(model, "min_certainty", None)
+    if least is None:
+        return solved
+    cuts = []
+    for found in solved.cuts:
+        sure = Sure(found.assignment, float(least))
+        labels = found.labels
+        if labels is not None:
+            labels = sure.of(solved.counts, labels, model.n_jobs)
+            n_empty = found.n_clusters - len(np.unique(labels[labels >= 0]))
+            if n_empty:
+                warn(
+                    f"min_certainty={least:g} leaves {n_empty} of {found.n_clusters} "
+                    "clusters without objects."
+                )
+        cuts.append(found._replace(assignment=sure, labels=labels))
+    return replace(solved, cuts=cuts)
+
+
 def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
     """Warn where nearly all objects are in one cluster, and the inputs do not say so.
 
@@ -268,6 +294,54 @@ class Selected:
         self.assignment.check(counts.select(self.clusterings), n_clusters)
 
     def renumbered(self, rank: np.ndarray) -> Selected:
+        """Return the same with other numbers of clusters."""
+        return replace(self, assignment=self.assignment.renumbered(rank))
+
+
+@dataclass(frozen=True, eq=False)
+class Sure:
+    """An Assignment that leaves out rows whose share in their cluster is too small."""
+
+    assignment: Any
+    least: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the assignment."""
+        return self.assignment.nbytes
+
+    @property
+    def fitted(self) -> dict[str, Any]:
+        """Those of the assignment."""
+        return self.assignment.fitted
+
+    def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the cluster of each row, -1 where its share is too small."""
+        return self.of(rows, self.assignment.label(rows, n_jobs=n_jobs), n_jobs)
+
+    def memberships(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the share of each cluster in each row."""
+        return self.assignment.memberships(rows, n_jobs=n_jobs)
+
+    def of(self, rows: Ensemble, labels: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """Return the labels of rows, -1 where the share is too small."""
+        labels = labels.copy()
+        step = max(1, _SHARES // (int(labels.max(initial=0)) + 1))
+        for first in range(0, len(labels), step):
+            own = labels[first : first + step]
+            is_all = len(own) == len(labels)
+            part = rows if is_all else rows.take(np.arange(first, first + len(own)))
+            there = np.flatnonzero(own >= 0)
+            shares = self.memberships(part, n_jobs=n_jobs)[there, own[there]]
+            own[there[shares < self.least - _ROUNDING]] = -1
+        return labels
+
+    def check(self, counts: Counts, n_clusters: int) -> None:
+        """Raise unless the assignment fits, and the least share is a number."""
+        check_array("least", np.array(self.least), (), kinds="f")
+        self.assignment.check(counts, n_clusters)
+
+    def renumbered(self, rank: np.ndarray) -> Sure:
         """Return the same with other numbers of clusters."""
         return replace(self, assignment=self.assignment.renumbered(rank))
 

@@ -47,7 +47,7 @@ class Certainty:
         Mean co-association of the pairs of objects within each cluster; NaN for a
         cluster of one object.
     agreement : Agreement
-        ``nmi`` and ``ari`` of each base clustering with the labels, (M,) each.
+        ``nmi``, ``ari`` and ``ecs`` of each base clustering with the labels, (M,) each.
     weights : ndarray of shape (M,) or None
         Weights of the base clusterings in all means above.
     names : list of str
@@ -172,8 +172,8 @@ class Certainty:
 
     def clusterings(self) -> Any:
         """Return a DataFrame with one row per base clustering."""
-        nmi, ari = self.agreement.nmi, self.agreement.ari
-        return _frame({"nmi": nmi, "ari": ari, "weight": self.weights}, self.names)
+        columns = {**self.agreement._asdict(), "weight": self.weights}
+        return _frame(columns, self.names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers for JSON; None stands for NaN."""
@@ -188,8 +188,7 @@ class Certainty:
             "clusters": {"size": self.sizes, "consensus": self.cluster_consensus},
             "clusterings": {
                 "name": self.names,
-                "nmi": self.agreement.nmi,
-                "ari": self.agreement.ari,
+                **self.agreement._asdict(),
                 "weight": self.weights,
             },
         }
@@ -236,9 +235,11 @@ class Certainty:
         )
 
     def _title(self) -> str:
+        n_out = int((self.labels < 0).sum())
         return (
             f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
-            f"clusters, from {len(self.names)} base clusterings"
+            f"clusters{f', {n_out:,} in none' if n_out else ''}, "
+            f"from {len(self.names)} base clusterings"
         )
 
     def _least_sure(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from ensclust._support.validation import import_optional
 
 _WIDTH = 80  # columns of a terminal
 _CELL = 6  # of them for a number
+_TRUTH = ("nmi", "ari", "ecs")  # measures of agreement with the truth
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,9 +31,10 @@ class Comparison:
         NMI between their results.
     seconds : ndarray of shape (n_methods,)
         Time that each took, without what is compiled once after installation.
-    nmi, ari : ndarray of shape (n_methods,) or None
-        Normalised mutual information and adjusted Rand index of each with the truth, on
-        the objects that have one; None where no truth was given.
+    nmi, ari, ecs : ndarray of shape (n_methods,) or None
+        Normalised mutual information, adjusted Rand index and element-centric
+        similarity of each with the truth, on the objects that have one; None where no
+        truth was given.
     left_out : dict of str to str
         Methods that could not run, with what each needs.
     """
@@ -44,6 +46,7 @@ class Comparison:
     seconds: np.ndarray
     nmi: np.ndarray | None = None
     ari: np.ndarray | None = None
+    ecs: np.ndarray | None = None
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -59,8 +62,8 @@ class Comparison:
             "n_clusters": self.n_clusters,
             "anmi": self.anmi.tolist(),
         }
-        if self.nmi is not None and self.ari is not None:
-            columns |= {"nmi": self.nmi.tolist(), "ari": self.ari.tolist()}
+        scores = {name: getattr(self, name) for name in _TRUTH}
+        columns |= {name: s.tolist() for name, s in scores.items() if s is not None}
         columns["seconds"] = self.seconds.tolist()
         return [
             dict(zip(columns, row, strict=True))
@@ -75,7 +78,7 @@ class Comparison:
     def __repr__(self) -> str:
         width = max(map(len, [*self.methods, *self.left_out])) + 2
         rows = self.table
-        scores = [name for name in ("anmi", "nmi", "ari") if name in rows[0]]
+        scores = [name for name in ("anmi", *_TRUTH) if name in rows[0]]
         return "\n".join(
             [
                 f"{'':{width}}clusters"
@@ -111,7 +114,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         rows = self.table
-        truth = [name for name in ("nmi", "ari") if name in rows[0]]
+        truth = [name for name in _TRUTH if name in rows[0]]
         return notebook.table(
             f"{len(self.methods)} methods on {len(self.labels):,} objects",
             (

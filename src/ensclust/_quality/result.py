@@ -58,3 +58,17 @@ class Result:
     selection: KSelection | None
     n_objects: int
     objects: np.ndarray | None = None
+
+    @property
+    def present(self) -> np.ndarray:
+        """The objects that a clustering with a weight contains, a mask of shape (N,).
+
+        Those of a tree. Some of them have no cluster with ``min_certainty``.
+        """
+        return ~self.weighted().absent()
+
+    def weighted(self) -> Ensemble:
+        """Return the base clusterings that have a weight, those of cluster level."""
+        if self.weights is None or self.weights.all():
+            return self.ensemble
+        return self.ensemble.select(self.weights > 0)

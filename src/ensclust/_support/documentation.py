@@ -37,6 +37,10 @@ SHARED_WORDING = {
         What a negative label means, in precomputed labels or from a base clusterer such
         as HDBSCAN: that the object is left out of that clustering, or that it is in one
         more cluster, that of its noise. NaN and None always mean left out.""",
+    "min_certainty": """min_certainty : float or None, default=None
+        Least share, from 0 to 1, that an object has in its cluster, see
+        ``memberships``: where it is smaller, the label is -1. Clusters and their
+        numbers stay as they are.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
         Decides the result. The same value gives the same labels for any n_jobs.""",
     "n_jobs": """n_jobs : int or None, default=None
@@ -76,7 +80,7 @@ SHARED_WORDING = {
     ``weights`` multiply the edges to the clusters of each clustering.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)
         Consensus clusters 0, 1, ... by first appearance; -1 for an object that no
-        base clustering contains.""",
+        base clustering contains, or that ``min_certainty`` leaves out.""",
     "ensemble_": """ensemble_ : Ensemble
         The base clusterings.""",
     "dendrogram_": """dendrogram_ : Dendrogram

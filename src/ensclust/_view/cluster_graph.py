@@ -7,7 +7,6 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ensclust._ensemble.agreement import contingency
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._quality.result import Result
 from ensclust._support import parallel
 
 _N_NEAREST = 3  # edges that each node is sure to have
@@ -62,13 +61,6 @@ def cluster_graph(
         spring_layout(weights, meta[nodes]),
         np.argwhere(np.triu(weights, 1) > 0),
     )
-
-
-def weighted_clusterings(result: Result) -> Ensemble:
-    """Return the base clusterings that have a weight: those of its cluster level."""
-    if result.weights is None or result.weights.all():
-        return result.ensemble
-    return result.ensemble.select(result.weights > 0)
 
 
 def majority(ensemble: Ensemble, labels: np.ndarray) -> np.ndarray:

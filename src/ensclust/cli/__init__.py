@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from ensclust import __version__
-from ensclust.cli._choosing import compare, methods, select_k
+from ensclust.cli._choosing import compare, methods, select_k, split_half
 from ensclust.cli._demo import demo
 from ensclust.cli._info import info
 from ensclust.cli._messages import in_options
@@ -105,6 +105,7 @@ class _Commands(click.Group):
         select_k,
         compare,
         certainty,
+        split_half,
         report,
         info,
         methods,

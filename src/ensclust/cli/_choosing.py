@@ -1,4 +1,4 @@
-"""The commands ``methods``, ``compare`` and ``select-k``: which method, how many k."""
+"""The commands ``methods``, ``compare``, ``select-k``, ``split-half``: what to run."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _described(start: str, facts: MethodInfo) -> str:
               )  # fmt: skip
 @click.option("--truth", metavar="FILE|COLUMN",
               help="True classes: a file, or a column of LABELS, which is then no base "
-              "clustering. Adds NMI and ARI of each method.")  # fmt: skip
+              "clustering. Adds NMI, ARI and ECS of each method.")  # fmt: skip
 @click.option("--truth-column", metavar="NAME", show_default="its only column",
               help="Column of the file with the true classes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", callback=no_stdout,
@@ -232,3 +232,32 @@ def select_k(labels, k_range, **options) -> None:
             f"{seconds:.2f} s, seed {run.seed}",
             err=True,
         )
+
+
+@click.command("split-half", short_help="Compare the consensus of two halves.")
+@click.argument("labels", type=click.Path())
+@click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
+              help="Number of consensus clusters.")  # fmt: skip
+@click.option("-n", "--splits", type=IntegerRange(1), default=20, show_default=True,
+              metavar="N", help="Number of splits.")  # fmt: skip
+@run_options("ecpcs-mc")
+def split_half(labels, n_clusters, splits, **options) -> None:
+    """Say whether half of the clusterings in LABELS would have said the same.
+
+    Splits them at random into two halves, many times, and compares the consensus of
+    one half with that of the other. --json also has the figure of each object. LABELS
+    is as in consensus.
+    """
+    run = Run("labels", labels, [n_clusters], **options)
+    settings = run.settings()
+    table = run.read(ensclust.io.read_labels)
+    doing = f"splitting {table.values.shape[1]} clusterings"
+    with progress(doing, quiet=run.is_silent):
+        found = ensclust.split_half(
+            table.values, n_clusters, run.method, n=splits, **settings
+        )
+    if run.as_json:
+        about = {"k": n_clusters, "seed": run.seed, "n_objects": len(found.objects)}
+        click.echo(json.dumps(found.to_dict() | about))
+        return
+    click.echo(f"{found}\nseed {run.seed}" if not run.quiet else str(found))

@@ -20,6 +20,7 @@ _OPTIONS = {
     "effort": "--effort",
     "scale": "--scale",
     "noise": "--noise",
+    "min_certainty": "--min-certainty",
     "columns": "--columns",
     "exclude": "--exclude",
     "numeric_only": "--numeric-only",

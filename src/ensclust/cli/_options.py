@@ -71,6 +71,12 @@ class IntegerRange(click.IntRange):
     name = "integer"
 
 
+class NumberRange(click.FloatRange):
+    """click's own type, whose errors call "abc" no valid "float range"."""
+
+    name = "number"
+
+
 seed_option = click.option(
     "--seed",
     type=IntegerRange(0, 2**32 - 1),

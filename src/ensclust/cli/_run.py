@@ -23,6 +23,7 @@ from ensclust._support.progress import progress
 from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
+    NumberRange,
     base_k,
     cleaning_options,
     effort,
@@ -61,6 +62,14 @@ _k_option = click.option(
     "themselves; all others need it.",
 )
 
+_certainty_option = click.option(
+    "--min-certainty",
+    type=NumberRange(0, 1),
+    metavar="SHARE",
+    help="Leave objects out, label -1, whose share in their cluster is below SHARE, "
+    "from 0 to 1.",
+)
+
 
 @click.command(short_help="Cluster a table of numbers.")
 @click.argument("data", type=click.Path())
@@ -84,6 +93,7 @@ _k_option = click.option(
 @click.option("--standardize", "scale", flag_value="standard",
               help="The same as --scale standard.")  # fmt: skip
 @cleaning_options
+@_certainty_option
 @output_option
 @overwrite_option
 @report_option
@@ -110,6 +120,7 @@ def cluster(data, n_clusters, **options) -> None:
               default="missing", show_default=True,
               help="What a negative cell means: left out, as empty ones, or in a "
               "cluster of noise.")  # fmt: skip
+@_certainty_option
 @output_option
 @overwrite_option
 @report_option
@@ -145,6 +156,7 @@ class Run:
     as_json: bool
     quiet: bool
     noise: str = "missing"
+    min_certainty: float | None = None
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
@@ -235,6 +247,8 @@ class Run:
             given = once((*given, ("checkpoint", self.checkpoint)))
         elif self.checkpoint and (self.in_memory or self.content == "features"):
             raise self._nothing_kept()
+        if self.min_certainty is not None:
+            given = (*given, ("min_certainty", self.min_certainty))
         return {"random_state": self.seed, "n_jobs": self.n_jobs, **dict(given)}
 
     def _keys(self) -> list[str]:
@@ -261,6 +275,7 @@ class Run:
                     "method": self.method,
                     "random_state": self.seed,
                     **({"noise": self.noise} if self.content == "labels" else made),
+                    "min_certainty": self.min_certainty,
                     **dict(self.param),
                 },
             )
@@ -423,10 +438,13 @@ class Run:
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
         elif not self.quiet:
             n, row = len(labels), "{method}: ANMI {anmi:.4f}, k={n_clusters}, "
+            least = self.min_certainty
+            doubt = "" if least is None else f" (certainty below {least:g})"
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
                     f"  {'' if k is None else f'k={k}: '}{in_sizes(own, n - sum(own))}"
+                    + doubt * (n > sum(own))
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *(
@@ -446,6 +464,8 @@ class Run:
         }
         if self.output == "-":
             per_k |= {"labels": labels.reshape(len(labels), -1).T.tolist()}
+        if self.min_certainty is not None:
+            per_k["n_left_out"] = [len(labels) - sum(own) for own in sizes]
         return {
             "method": self.method,
             "seed": self.seed,

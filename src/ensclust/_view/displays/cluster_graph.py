@@ -15,7 +15,6 @@ from ensclust._view.checks import check_any, check_limit, result_of
 from ensclust._view.cluster_graph import (
     cluster_graph,
     majority,
-    weighted_clusterings,
 )
 from ensclust._view.displays.axes import axes_for, length
 from ensclust._view.palette import NEUTRAL, colour
@@ -123,7 +122,7 @@ class ClusterGraphDisplay:
             Handed to :meth:`plot`.
         """
         result = result_of(estimator)
-        ensemble = weighted_clusterings(result)
+        ensemble = result.weighted()
         similarity, meta = result.cluster_similarity, result.meta_labels
         if similarity is None or meta is None:
             return cls.from_ensemble(

@@ -89,7 +89,7 @@ class ConsensusMatrixDisplay:
         """
         found, place = result_of(estimator), None
         if found.dendrogram is not None:
-            place = spread(object_places(found.dendrogram), found.labels >= 0)
+            place = spread(object_places(found.dendrogram), found.present)
         return cls._of(
             found.ensemble, found.labels, place, found.weights, max_rows
         ).plot(ax, **kwargs)

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from ensclust import __version__
-from ensclust._ensemble.agreement import contingency, pairwise_nmi, table_ari, table_nmi
+from ensclust._ensemble.agreement import (
+    contingency,
+    pairwise_nmi,
+    table_ari,
+    table_ecs,
+    table_nmi,
+)
 from ensclust._ensemble.alignment import match
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
@@ -20,9 +26,8 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
 from ensclust._support.plain import counted, rounded, shortened
-from ensclust._trees.dendrogram import Dendrogram
 from ensclust._view.checks import check_given, check_vector
-from ensclust._view.cluster_graph import cluster_graph, weighted_clusterings
+from ensclust._view.cluster_graph import cluster_graph
 from ensclust._view.consensus_blocks import consensus_blocks
 from ensclust._view.report.scatter import scatter
 from ensclust._view.tree_top import spread, tree_top
@@ -120,7 +125,7 @@ def collect(
         weights=None if result is None else result.weights,
         names=None if names is None else [shortened(name) for name in names],
     )
-    tree, top = _tree(None if result is None else result.dendrogram, codes)
+    tree, branch = _tree(result, codes)
     classes = None if truth is None else _coded(truth, "truth", n, class_names)
     if classes is not None:
         classes = _beside(codes, *classes)
@@ -137,7 +142,7 @@ def collect(
             "absent": int((codes < 0).sum()),
         },
         matrix=_matrix(ensemble, certainty),
-        scatter=_map(scatter(ensemble, certainty, X), ids, codes, top),
+        scatter=_map(scatter(ensemble, certainty, X), ids, branch),
         agreement=_agreement(ensemble, certainty),
         objects=_least_certain(certainty, ids, classes),
         tree=tree,
@@ -261,13 +266,14 @@ def _matrix(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
 
 
 def _tree(
-    dendrogram: Dendrogram | None, codes: np.ndarray
-) -> tuple[dict[str, Any], Dendrogram] | tuple[None, None]:
-    """Return the top of a tree as facts and as a tree, None if there is none.
+    result: Result | None, codes: np.ndarray
+) -> tuple[dict[str, Any], np.ndarray] | tuple[None, None]:
+    """Return the top of a tree and each object's branch, None if there is no tree.
 
     Merge j joins two branches or merges into node L + j, for L branches.
     """
-    if dendrogram is None:
+    dendrogram = None if result is None else result.dendrogram
+    if result is None or dendrogram is None:
         return None, None
     k = int(codes.max()) + 1
     top = tree_top(dendrogram, int(np.clip(2 * k, *_BRANCHES)))
@@ -279,21 +285,17 @@ def _tree(
         "order": top.leaf_order().tolist(),
         "k": k,
         "leaves": dendrogram.n_leaves,
-    }, top
+    }, spread(top.leaf_of_object, result.present)
 
 
 def _map(
-    facts: dict[str, Any],
-    ids: Sequence | None,
-    codes: np.ndarray,
-    top: Dendrogram | None,
+    facts: dict[str, Any], ids: Sequence | None, branch: np.ndarray | None
 ) -> dict[str, Any]:
     """Add ids and branches of the tree to the objects on the map."""
     rows = facts["rows"]
-    group = None if top is None else spread(top.leaf_of_object, codes >= 0)
     return {
         **facts,
-        "group": None if group is None else group[rows].tolist(),
+        "group": None if branch is None else branch[rows].tolist(),
         "ids": None if ids is None else [shortened(ids[i]) for i in rows],
     }
 
@@ -303,11 +305,14 @@ def _graph(result: Result, names: Sequence[str]) -> dict[str, Any] | None:
     similarity, meta = result.cluster_similarity, result.meta_labels
     if similarity is None or meta is None:
         return None
-    ensemble = weighted_clusterings(result)
+    ensemble = result.weighted()
     nodes, places, edges = cluster_graph(similarity, ensemble.sizes, meta, _NODES)
     places = places - (places.max(axis=0) + places.min(axis=0)) / 2
     x, y = (places / (np.abs(places).max() or 1.0)).T
     clustering = np.searchsorted(ensemble.offsets, nodes, side="right") - 1
+    shown = np.unique(result.labels[result.labels >= 0])
+    place = np.full(int(max(meta.max(), shown.max())) + 2, -1)  # the last is for none
+    place[shown] = np.arange(len(shown))
     if result.weights is not None:
         names = [name for name, w in zip(names, result.weights, strict=True) if w > 0]
     return {
@@ -315,7 +320,7 @@ def _graph(result: Result, names: Sequence[str]) -> dict[str, Any] | None:
         "x": rounded(x, 3),
         "y": rounded(y, 3),
         "size": ensemble.sizes[nodes].tolist(),
-        "meta": meta[nodes].tolist(),
+        "meta": place[meta[nodes]].tolist(),
         "clustering": [shortened(names[m]) for m in clustering],
         "cluster": [
             shortened(ensemble.categories[m][j - ensemble.offsets[m]])
@@ -335,8 +340,7 @@ def _agreement(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
     return {
         "names": [shortened(name) for name in certainty.names],
         "counts": counts.tolist(),
-        "nmi": rounded(certainty.agreement.nmi),
-        "ari": rounded(certainty.agreement.ari),
+        **{name: rounded(v) for name, v in certainty.agreement._asdict().items()},
         "weights": None if certainty.weights is None else rounded(certainty.weights),
         "compared": chosen.tolist(),
         "pairs": [rounded(row, 3) for row in pairs],
@@ -398,6 +402,7 @@ def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str
         "compared": int(table.sum()),
         "nmi": rounded([table_nmi(table)])[0],
         "ari": rounded([table_ari(table)])[0],
+        "ecs": rounded([table_ecs(table)])[0],
     }
 
 

@@ -209,7 +209,7 @@ def _json(values: Any) -> str:
 
 def _texts(facts: Facts) -> dict[str, str]:
     """Return what stands in the page as text, escaped."""
-    truth = facts.truth or {"nmi": None, "ari": None, "compared": 0}
+    truth = facts.truth or {"nmi": None, "ari": None, "ecs": None, "compared": 0}
     selection = facts.selection or {"method": "", "best": "", "judged": 0}
     plain = {
         "title": facts.title,
@@ -218,6 +218,7 @@ def _texts(facts: Facts) -> dict[str, str]:
         "seed": facts.seed,
         "nmi": _number(truth["nmi"]),
         "ari": _number(truth["ari"]),
+        "ecs": _number(truth["ecs"]),
         "compared": f"{truth['compared']:,}",
         "selection_method": selection["method"],
         "best_k": str(selection["best"]),

@@ -139,7 +139,10 @@ function agreementChart() {
   const least = Math.min(0, ...a.ari.filter((v) => v !== null));
   const step = Math.ceil(n / 25);
   const ticks = a.names.map((_, i) => i).filter((i) => i % step === 0);
-  return [[trace("NMI", a.nmi, HUES[0], "circle"), trace("ARI", a.ari, HUES[5], "diamond")], layout({
+  const traces = [
+    trace("NMI", a.nmi, HUES[0], "circle"), trace("ARI", a.ari, HUES[5], "diamond"), trace("ECS", a.ecs, HUES[2], "square"),
+  ];
+  return [traces, layout({
     height: Math.max(300, Math.min(600, 18 * n + 110)), showlegend: true, dragmode: false,
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
     xaxis: { range: [least - 0.02, 1.02], zeroline: false },

@@ -10,11 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.alignment import check_reference
 from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
+from ensclust._ensemble.weights import DERIVED_WEIGHTS
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
 from ensclust._generate.objects import survey
 from ensclust._methods import driver
@@ -419,8 +419,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
         if isinstance(weights, str):
-            check_choice(weights, "weights", ("agreement",))
-            return agreement_weights(counts)
+            check_choice(weights, "weights", tuple(DERIVED_WEIGHTS))
+            return DERIVED_WEIGHTS[weights](counts)
         return None if weights is None else check_weights(weights, counts.n_clusterings)
 
     def _needed_memory(self, counts: Counts) -> int:

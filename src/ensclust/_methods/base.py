@@ -175,11 +175,10 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _generator(self, n_samples: int, ks: list, seed: int) -> EnsembleGenerator:
         checked = [self._check_k(k, n_samples) for k in ks]
-        lowest = min(k if isinstance(k, int) else 2 for k in checked)
         return EnsembleGenerator(
             self.n_clusterings,
             base_k=(
-                default_base_k(n_samples, lowest=lowest)
+                default_base_k(n_samples, checked)
                 if self.base_k is None
                 else self.base_k
             ),

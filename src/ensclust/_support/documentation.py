@@ -14,7 +14,8 @@ SHARED_WORDING = {
         Number of base clusterings to generate; ignored with precomputed labels.""",
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
         Clusters per base clustering, see :func:`ensclust.generate`. None draws each
-        from n_clusters to ``floor(min(sqrt(n_samples), 100))``, as the paper does.""",
+        from n_clusters to ``floor(min(sqrt(n_samples), 100))``, as the paper does; from
+        2 where n_clusters is no number.""",
     "weights": """weights : array-like of shape (M,), "agreement", "size" or None
         How much each base clustering counts: at least 0, where 0 leaves it out. Only
         ratios matter. "agreement" derives them from how far the others confirm a

@@ -60,7 +60,7 @@ def abilities() -> str:
         for column, reason in cls.info.lacks.items():
             cells[column] = f"no ({notes.setdefault(reason, len(notes) + 1)})"
         rows.append(f"| [`{name}`](#{name}) | {' | '.join(cells.values())} |")
-    listed = [f"{n}. {why[:1].upper()}{why[1:]}." for why, n in notes.items()]
+    listed = [f"{n}. {sentence(why)}" for why, n in notes.items()]
     return "\n".join([*rows, "", *listed, ""])
 
 
@@ -81,11 +81,35 @@ def costs(methods: dict[str, type]) -> str:
 
 def section(name: str, cls: type) -> str:
     """Return what a method's docstring says: summary, notes and reference."""
-    doc = re.sub(r"\n    ", "\n", cls.__doc__ or "")
+    doc = outdented(cls)
     summary = doc.split("\nParameters\n")[0].strip()
     notes = between(doc, "Notes", "References")
     reference = between(doc, "References", "Examples")
     text = f"\n### {name}\n\n{summary}\n\n{notes}\n\n*{' '.join(reference.split())}*\n"
+    return plain(text)
+
+
+def about(cls: type, parameter: str) -> str:
+    """Return the sentences of a method's notes that name a parameter."""
+    notes = " ".join(between(outdented(cls), "Notes", "References").split())
+    said = [
+        s for s in re.split(r"(?<=\.) (?=[A-Z`])", notes) if f"``{parameter}``" in s
+    ]
+    return plain(" ".join(said))
+
+
+def sentence(why: str) -> str:
+    """Return a reason as a sentence."""
+    return f"{why[:1].upper()}{why[1:]}."
+
+
+def outdented(cls: type) -> str:
+    """Return the docstring of a method."""
+    return re.sub(r"\n    ", "\n", cls.__doc__ or "")
+
+
+def plain(text: str) -> str:
+    """Return text of a docstring as Markdown."""
     return re.sub(r":(?:class|func|meth):`([^`]+)`", r"`\1`", text).replace("``", "`")
 
 

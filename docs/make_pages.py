@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from benchmarks import causes, report, results, table
 
-from docs import make_readme
+from docs import make_methods, make_readme
 from ensclust._methods import METHODS
 from ensclust.paper import _layout
 
@@ -65,6 +66,7 @@ def render() -> dict[Path, str]:
         DOCS / "guide" / "which-method.md": {
             "decisions": decisions,
             "methods": methods,
+            "weights": weights,
         },
         DOCS / "performance.md": {"speed": speed, "large": large, "bounds": bounds},
         DOCS / "reproduction.md": {
@@ -120,6 +122,22 @@ def methods() -> str:
         "best of ten numbers of clusters; `ensclust reproduce methods` made it.\n\n"
         f"{make_readme.markdown(rows)}\n"
     )
+
+
+def weights() -> str:
+    """Return what weights do in each method, or why it does without."""
+    rows = [("method", "weights", "what they do, or why not")]
+    for name, method in METHODS.items():
+        why_not = method.info.lacks.get("weights")
+        said = make_methods.sentence(why_not) if why_not else use(method)
+        rows.append((f"`{name}`", "no" if why_not else "yes", said))
+    return f"{_layout.grid(rows, left=3)}\n"
+
+
+def use(method: type) -> str:
+    """Return what a method's notes say of weights, not of those of base clusters."""
+    said = make_methods.about(method, "weights")
+    return re.sub(r"[;,] (with )?`cluster_weights\b[^.]*", "", said)
 
 
 def speed() -> str:

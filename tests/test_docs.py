@@ -5,7 +5,7 @@ import re
 import pytest
 from benchmarks import coarsening, scale, select_k
 from docs import check_site, make_pages, make_readme, make_reference, make_results
-from docs.make_methods import COLUMNS, TARGET, abilities, render
+from docs.make_methods import COLUMNS, TARGET, abilities, about, render
 
 import ensclust
 import mutants
@@ -38,6 +38,18 @@ def test_what_a_method_cannot_do_has_a_reason():
     assert "| [`sec`](#sec) | yes | no (3) | mean similarities | yes | yes |" in text
     assert "\n3. The sizes of its clusters are the weight of an object.\n" in text
     assert "| [`ecpcs-mc`](#ecpcs-mc) | yes | yes | own shares | yes | yes |" in text
+
+
+def test_what_weights_do_in_a_method_is_said():
+    for name, cls in METHODS.items():
+        is_weighted = "weights" not in cls.info.lacks
+        assert bool(about(cls, "weights")) == is_weighted, name
+    text = make_pages.weights()
+    assert "| `sec` | no | The sizes of its clusters are the weight of an" in text
+    assert (
+        "| `lwea` | yes | `weights` count in the entropies and in the mean. |" in text
+    )
+    assert "cluster_weights" not in text
 
 
 def test_the_readme_names_every_method():

@@ -36,6 +36,7 @@ _HOMES = {
     "Fragments": "_ensemble.ensemble",
     "KSelection": "_quality.k_selection",
     "agreement_weights": "_ensemble.agreement",
+    "size_weights": "_ensemble.weights",
     "generate": "_generate.generate",
     "EnsembleGenerator": "_generate.generation",
     "CSPA": "_methods.cspa",

@@ -42,6 +42,14 @@ LINES = {
     "cluster X.csv": "Missing option '-k'",
     "cluster X.csv -k": "Option '-k' requires an argument",
     "cluster X.csv -k 2.5": "'2.5' is not a positive integer",
+    "consensus runs.csv -k 2 --distinct": "'--distinct' requires an argument",
+    "consensus runs.csv -k 2 --distinct 0": "'0' is not a number above 0 and up to 1",
+    "consensus runs.csv -k 2 --distinct 1.1": "'1.1' is not a number above 0",
+    "consensus runs.csv -k 2 --distinct nan": "'nan' is not a number above 0",
+    "consensus runs.csv -k 2 --distinct x": "'x' is not a number above 0",
+    "consensus runs.npy -k 2 --distinct 1 --engine blocks -o o.npy": (
+        "--distinct needs --engine memory"
+    ),
     "cluster X.csv -k 2,x": "'2,x' is not a positive integer, a list such as 2,3,5",
     "cluster X.csv -k 2,3,2": "'2,3,2' names 2 more than once",
     "cluster X.csv -k 2,99": "-k 99 is larger than the 30 objects",

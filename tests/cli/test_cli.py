@@ -330,6 +330,32 @@ def test_several_k_give_a_column_each(run, labels):
     assert [line.split(",")[1] for line in lines[1:]] == list("000111")
 
 
+def test_distinct_keeps_one_of_each_group(run, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("a,b,c,d\n0,x,0,1\n0,x,1,1\n1,y,0,0\n1,y,1,0\n0,x,1,\n")
+    call = ["consensus", path, "-k", "2", "--seed", "0", "--distinct"]
+    done = run(*call, "1")
+    assert f"{path}: 1 of 4 clusterings left out, each like one that is kept: b\n" in (
+        done.stderr
+    )
+    expected = run("consensus", path, "-k", "2", "--seed", "0", "--columns", "a,c,d")
+    assert done.stdout == expected.stdout
+    assert json.loads(run(*call, "1", "--json").stdout)["clusterings"] == [*"acd"]
+    assert json.loads(run(*call, "0.8", "--json").stdout)["clusterings"] == [*"ac"]
+    nothing = run("consensus", path, "--columns", "a,c", *call[2:], "1")
+    assert "0 of 2 clusterings left out, each like one that is kept\n" in nothing.stderr
+
+
+def test_distinct_keeps_ids_noise_and_names(run, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("id,a,b,c\np,0,5,-1\nq,0,5,-1\nr,1,3,2\ns,-1,-1,2\n")
+    call = ["consensus", path, "-k", "3", "--seed", "0", "--noise", "own-cluster"]
+    done = run(*call, "--distinct", "1")
+    assert "1 of 3 clusterings left out" in done.stderr
+    assert done.stdout == run(*call, "--exclude", "b").stdout
+    assert done.stdout.startswith("object,cluster\np,")
+
+
 def test_json_of_several_k_has_a_list_entry_each(run, labels):
     result = run("consensus", labels, "-k", "2,3", "-m", "ecpcs-hc", "--json")
     facts = json.loads(result.stdout)

@@ -12,6 +12,7 @@ from ensclust import (
     agreement_weights,
     metrics,
     similarity,
+    size_weights,
 )
 from ensclust._ensemble.agreement import agreement
 from ensclust._trees.linkage import link
@@ -190,6 +191,14 @@ def test_scores_of_two_clusterings(score, a, b, words):
     (lambda: agreement_weights(None), "labels is None"),
     (lambda: agreement_weights(LABELS, FOUND / 2), "labels has type float64"),
     (lambda: agreement_weights(LABELS, HUGE), "labels holds the number"),
+    (lambda: RUNS.distinct(0), "threshold=0; expected a number above 0 and up to 1"),
+    (lambda: RUNS.distinct(1.5), "threshold=1.5; expected"),
+    (lambda: RUNS.distinct(np.nan), "threshold=nan; expected"),
+    (lambda: RUNS.redundant("0.9"), "threshold='0.9'; expected"),
+    (lambda: RUNS.redundant(threshold=True), "threshold=True; expected"),
+    (lambda: RUNS.redundant(None), "threshold=None; expected"),
+    (lambda: size_weights(None), "labels is None"),
+    (lambda: size_weights([[1, 2], [3]]), "rows"),
     (lambda: Certainty.of(None, FOUND), "labels is None"),
     (lambda: Certainty.of(RUNS, None), r"labels has shape \(\)"),
     (lambda: Certainty.of(RUNS, HUGE), "labels holds the number"),

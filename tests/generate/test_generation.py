@@ -9,7 +9,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import check_estimator
 
 from ensclust import EnsembleGenerator, generate
-from ensclust._generate.generation import draw_base_k
+from ensclust._generate.generation import default_base_k, draw_base_k
 
 X = load_iris().data
 
@@ -41,6 +41,21 @@ def test_k_is_drawn_from_2_to_the_root_of_n():
 def test_base_k_gives_the_range_of_k(base_k, n, expected):
     ks = draw_base_k(base_k, n, 3000, np.random.RandomState(0))
     assert (min(ks), max(ks)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ks", "expected"),
+    [
+        ([None], (2, 20)),
+        (["auto"], (2, 20)),
+        (["auto", 7], (2, 20)),
+        ([9, 7], (7, 20)),
+        ([1], (2, 20)),
+        ([30], (30, 30)),
+    ],
+)
+def test_a_range_begins_at_the_least_number_wanted(ks, expected):
+    assert default_base_k(400, ks) == expected
 
 
 def test_a_list_gives_one_k_per_clustering():

@@ -228,6 +228,33 @@ def test_suggestions_about_labels(tmp_path):
     assert text.endswith(f"ensclust consensus {path} -k K")
 
 
+def repeated_runs(path):
+    """Write four seeds of 6 clusters, one run of 2, its copy, 150 pairs, no split."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(6), 50)
+    seeds = [np.where(rng.random(300) < 0.003, 5, truth) for _ in range(4)]
+    runs = [*seeds, truth // 3, truth // 3, np.arange(300) % 150, np.zeros(300, int)]
+    ensclust.io.write_labels(path, np.column_stack(runs), names=list("abcdefgh"))
+    return path
+
+
+def test_clusterings_that_say_nearly_the_same_are_named(tmp_path):
+    path = repeated_runs(tmp_path / "runs.csv")
+    text = as_text(describe(path, content="labels"))
+    assert "4 of 8 clusterings say nearly the same (NMI at least 0.95): a, b," in text
+    assert text.count("nearly the same") == 1
+    assert "--distinct 0.95" in text
+    assert "The same clustering, which counts again: e, f." in text
+
+
+def test_clusterings_that_differ_are_not_said_to_be_alike(tmp_path):
+    path = tmp_path / "runs.csv"
+    ensclust.io.write_labels(
+        path, random_ensemble(80, 6, 4, seed=0).labels, names=[*"abcdef"]
+    )
+    assert "nearly the same" not in as_text(describe(path))
+
+
 def test_many_clusters_take_no_table_of_all_codes():
     one = np.maximum(np.arange(70_000), 1)
     ensemble = ensclust.Ensemble(np.column_stack([one, one[::-1], one % 7, 10 + one]))

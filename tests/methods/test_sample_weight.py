@@ -51,6 +51,7 @@ def test_trees_by_any_route_weigh_objects(linkage, max_memory):
     options = {"linkage": linkage, "max_memory": max_memory, "base": "precomputed"}
     same_as_repeated(EAC(4, **options), labels, times)
     same_as_repeated(ECPCSHC(4, weights="agreement", **options), labels, times)
+    same_as_repeated(ECPCSHC(4, weights="size", **options), labels, times)
 
 
 def test_simrank_weighs_objects_where_equal_rows_stay_together():

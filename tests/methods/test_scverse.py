@@ -132,8 +132,9 @@ def test_a_cell_in_no_clustering_is_missing(adata):
     assert adata.obs.loc["cell0", ["consensus", "consensus_certainty"]].isna().all()
 
 
-def test_the_result_survives_a_file(adata, tmp_path):
-    scverse.consensus(adata, KEYS, n_clusters=2, weights="agreement")
+@pytest.mark.parametrize("weights", ["agreement", "size"])
+def test_the_result_survives_a_file(adata, tmp_path, weights):
+    scverse.consensus(adata, KEYS, n_clusters=2, weights=weights)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     again = anndata.read_h5ad(tmp_path / "cells.h5ad")
     assert again.obs["consensus"].equals(adata.obs["consensus"])
@@ -143,7 +144,7 @@ def test_the_result_survives_a_file(adata, tmp_path):
     one, other = again.uns["consensus"], adata.uns["consensus"]
     assert np.allclose(one["agreement"], other["agreement"])
     assert one["params"]["keys"].tolist() == KEYS
-    assert one["params"]["weights"] == "agreement"
+    assert one["params"]["weights"] == weights
 
 
 def test_backed_data_stay_on_disk(adata, tmp_path):

@@ -16,6 +16,7 @@ from ensclust import (
     agreement_weights,
     consensus,
     similarity,
+    size_weights,
 )
 from ensclust._cuts import partition
 from ensclust._cuts.voting import Vote
@@ -214,14 +215,69 @@ def test_weights_by_agreement_help_against_bad_clusterings(method):
 
 
 @weighted_method
-def test_agreement_weighs_generated_clusterings(method):
+@pytest.mark.parametrize("word", ["agreement", "size"])
+def test_words_weigh_generated_clusterings(method, word):
+    derive = {"agreement": agreement_weights, "size": size_weights}[word]
     X = load_iris().data
-    model = make(method, n_clusters=3, n_clusterings=6, weights="agreement")
+    model = make(method, n_clusters=3, n_clusterings=6, weights=word)
     model.set_params(random_state=0).fit(X)
-    assert np.array_equal(model.weights_, agreement_weights(model.ensemble_))
+    assert np.array_equal(model.weights_, derive(model.ensemble_))
     assert np.array_equal(model.certainty().weights, model.weights_)
     if hasattr(model, "predict"):
         assert np.array_equal(model.predict(X), model.labels_)
+
+
+def coarse_and_fine(seed=0):
+    """Return six groups of 50, and clusterings of which most are too coarse."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(6), 50)
+    runs = []
+    for k in [2] * 9 + [6, 9, 12]:
+        fine = np.where(rng.random(300) < 0.15, rng.integers(0, 6, 300), truth)
+        part = fine * k // 6 if k <= 6 else fine * 2 + rng.integers(0, k // 6 + 1, 300)
+        runs.append(rng.permutation(40)[part])
+    return truth, np.column_stack(runs)
+
+
+@pytest.mark.parametrize("method", ["ecpcs-hc", "eac", "wct", "lwea"])
+def test_weights_by_size_help_where_clusterings_are_too_coarse(method):
+    truth, table = coarse_and_fine()
+    plain, weighted = (
+        consensus(table, 6, method=method, random_state=0, weights=w)
+        for w in (None, "size")
+    )
+    assert ari(weighted, truth) > ari(plain, truth)
+
+
+@pytest.mark.parametrize("tiny", [1500, 500])
+@pytest.mark.parametrize("method", ["ecpcs-hc", "ecpcs-mc", "eac", "mcla", "usenc"])
+def test_a_column_of_tiny_clusters_does_not_rule_the_vote(method, tiny):
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(5), 300)
+    runs = [
+        np.where(rng.random(1500) < 0.2, rng.integers(0, 5, 1500), truth)
+        for _ in range(12)
+    ]
+    table = np.column_stack([*runs, rng.permutation(1500) % tiny])
+    found = consensus(table, 5, method=method, random_state=0, weights="size")
+    assert ari(found, truth) > 0.95
+
+
+def test_weights_by_size_serve_every_k_from_one_tree():
+    _, table = coarse_and_fine()
+    several = consensus(table, [2, 4, 6], method="ecpcs-hc", weights="size")
+    for i, k in enumerate([2, 4, 6]):
+        alone = consensus(table, k, method="ecpcs-hc", weights="size")
+        assert np.array_equal(several[:, i], alone)
+
+
+def test_weights_by_size_go_with_weights_of_clusters():
+    ens = random_ensemble(120, 9, 4, seed=7)
+    model = make("ecpcs-mc", n_clusters=4, base="precomputed", weights="size")
+    model.set_params(cluster_weights="eci").fit(ens)
+    own = similarity.eci(ens, weights=size_weights(ens))
+    assert np.array_equal(model.cluster_weights_, own)
+    assert np.array_equal(model.weights_, size_weights(ens))
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - set(WEIGHTED)))
@@ -240,6 +296,7 @@ def test_a_method_without_weights_names_those_with(method):
         ([[1, 1, 1]], r"weights is \(1, 3\)"),
         (["a", "b", "c"], r"weights is \['a', 'b', 'c'\]"),
         ("trust", "weights"),
+        ("Size", "'size'"),
     ],
 )
 def test_weights_that_cannot_be_are_refused(weights, message):
@@ -266,7 +323,8 @@ def test_weights_survive_in_lists_of_k_and_do_not_change():
     assert np.array_equal(several[:, 1], alone)
 
 
-def test_the_command_line_takes_weights_by_agreement(tmp_path):
+@pytest.mark.parametrize("word", ["agreement", "size"])
+def test_the_command_line_takes_words_for_weights(tmp_path, word):
     from click.testing import CliRunner
 
     from ensclust.cli import main
@@ -274,9 +332,9 @@ def test_the_command_line_takes_weights_by_agreement(tmp_path):
     ens = random_ensemble(60, 6, 3, seed=6, noise=0.1)
     path = tmp_path / "runs.csv"
     np.savetxt(path, ens.labels, fmt="%d", delimiter=",")
-    options = ["-k", "3", "-p", "weights=agreement", "--seed", "0", "-q"]
+    options = ["-k", "3", "-p", f"weights={word}", "--seed", "0", "-q"]
     result = CliRunner().invoke(main, ["consensus", str(path), "--no-header", *options])
     assert result.exit_code == 0, result.output
-    expected = consensus(ens, 3, weights="agreement", random_state=0)
+    expected = consensus(ens, 3, weights=word, random_state=0)
     found = [int(line.split(",")[-1]) for line in result.stdout.split()[1:]]
     assert found == expected.tolist()

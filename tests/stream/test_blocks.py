@@ -56,6 +56,7 @@ def test_labels_do_not_depend_on_the_size_of_blocks(method, rows, labels):
 
 
 @pytest.mark.parametrize("options", [{"weights": "agreement"},
+                                     {"weights": "size"},
                                      {"weights": [0, 1, 1, 2, 1, 0, 1, 1]},
                                      {"noise": "own-cluster"}])  # fmt: skip
 def test_weights_and_noise_count_as_in_memory(options, labels):

@@ -155,8 +155,8 @@ def table_nmi(table: np.ndarray, scale: Callable = _geometric_mean) -> float:
     """
     if not table.sum():
         return np.nan
-    joint = _entropy(table)
-    rows, columns = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
+    joint = entropy(table)
+    rows, columns = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
     if rows == 0 or columns == 0:
         return float(joint == 0)
     return float((rows + columns - joint) / scale(rows, columns))
@@ -257,7 +257,7 @@ def spans(ensemble: Counts) -> Iterator[tuple[int, int]]:
     return pairwise(ensemble.offsets.tolist())
 
 
-def _entropy(counts: np.ndarray) -> float:
+def entropy(counts: np.ndarray) -> float:
     """Return the entropy of counts, exactly 0 if only one is positive."""
     share = counts[counts > 0] / counts.sum()
     return float(-(share * np.log(share)).sum()) + 0.0

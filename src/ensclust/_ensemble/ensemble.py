@@ -29,6 +29,7 @@ from ensclust._support.validation import (
     bad_label_shape,
     check_noise,
     check_rows,
+    check_threshold,
     late_noise,
     naming_index,
     no_clusterings,
@@ -255,6 +256,68 @@ class Ensemble:
             [self.categories[m] for m in numbers],
             self.multiplicity,
         )
+
+    def distinct(self, threshold: float = 0.95) -> Ensemble:
+        """Return the ensemble with one of each group of clusterings that are alike.
+
+        Use it where inputs repeat each other for no reason of the data's, such as
+        twenty seeds of one resolution beside one seed of another: each resolution then
+        has one vote. Runs that were drawn at random should not be thinned; that they
+        agree is what a consensus counts.
+
+        Parameters
+        ----------
+        threshold : float, default=0.95
+            Two clusterings are alike if their NMI is at least so large, see
+            :meth:`redundant`, which also says which clusterings are left out.
+
+        Examples
+        --------
+        >>> ens = Ensemble([[0, 5, 0], [0, 5, 1], [1, 3, 0], [1, 3, 1]])
+        >>> ens.distinct()
+        Ensemble(n_objects=4, n_clusterings=2, n_base_clusters=4)
+        """
+        groups = self.redundant(threshold)
+        dropped = [m for group in groups.values() for m in group]
+        return self.select(np.setdiff1d(np.arange(self.n_clusterings), dropped))
+
+    def redundant(self, threshold: float = 0.95) -> dict[int, list[int]]:
+        """Return the clusterings that say nearly the same as another one.
+
+        Parameters
+        ----------
+        threshold : float, default=0.95
+            Least NMI, above 0 and up to 1, of clusterings that are alike. At 0.95 one
+            or two objects in a hundred are elsewhere, if there are 5 to 20 clusters of
+            equal size; runs with another number of clusters seldom come so close. 1
+            means equal but for the names of clusters.
+
+        Returns
+        -------
+        dict of int to list of int
+            The number of each clustering that :meth:`distinct` keeps for a group, and
+            those that it leaves out in its favour; nothing of those like no other.
+
+        Notes
+        -----
+        The clustering that is like most others is kept, then the one that agrees best
+        with these, then the first; those like it are left out, and so on with the rest.
+        So no two that are kept are alike, and each that is left out is like the one
+        kept. The NMI (geometric) is that of the objects that both contain, and these
+        must be at least the share ``threshold`` of those that either contains, so that
+        no clustering is left out for one that lacks its objects. NMI rather than the
+        adjusted Rand index, in which large clusters hide what happens in small ones.
+        Time N M^2 / 2, memory Nc^2 numbers.
+
+        Examples
+        --------
+        >>> ens = Ensemble([[0, 5, 0], [0, 5, 1], [1, 3, 0], [1, 3, 1]])
+        >>> ens.redundant()
+        {0: [1]}
+        """
+        from ensclust._ensemble.redundancy import redundant  # noqa: PLC0415  of Ensembles
+
+        return redundant(self, check_threshold(threshold))
 
     def join(self, *others: Any) -> Ensemble:
         """Return the ensemble of these clusterings and more of the same objects.

@@ -47,7 +47,9 @@ def generate(
         M, the number of base clusterings.
     base_k : int, (lo, hi), list of M ints or None
         Clusters per base clustering; for a pair each k is drawn uniformly from
-        lo..hi. None is ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``.
+        lo..hi. None is ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``: how
+        many clusters will be wanted is not known here. Where it is, begin there, as
+        the estimators do; clusterings that are coarser can tell fewer groups apart.
     base : "kmeans", scikit-learn clusterer or list of them
         What makes the base clusterings: anything with scikit-learn's ``fit_predict``,
         also a Pipeline that ends in such. A list is used in turn. ``n_clusters`` (or

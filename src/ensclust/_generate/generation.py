@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -453,9 +454,15 @@ def _check_base(base: Any) -> None:
         raise ValueError(msg)
 
 
-def default_base_k(n_samples: int, lowest: int = 2) -> tuple[int, int]:
-    """Return the range of k of the paper: ``lowest`` to ``min(sqrt(N), 100)``."""
-    low = min(max(2, lowest), n_samples)
+def default_base_k(n_samples: int, ks: Sequence = (None,)) -> tuple[int, int]:
+    """Return the range of k of the paper: the number wanted to ``min(sqrt(N), 100)``.
+
+    Of several numbers of clusters, ``ks``, the least counts. None, or a word such as
+    "auto", is one that is not known.
+    """
+    unknown = 2  # where the range begins if the number of clusters is not known
+    least = min(k if isinstance(k, int) else unknown for k in ks)
+    low = min(max(2, least), n_samples)
     return low, max(low, int(min(np.sqrt(n_samples), 100)))
 
 

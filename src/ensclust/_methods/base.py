@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensclust._ensemble.agreement import agreement_weights
 from ensclust._ensemble.alignment import check_reference
 from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Ensemble, are_vectors
 from ensclust._ensemble.flow import Counts, Solution
+from ensclust._ensemble.weights import DERIVED_WEIGHTS
 from ensclust._generate.generation import EnsembleGenerator, default_base_k
 from ensclust._generate.objects import survey
 from ensclust._methods import driver
@@ -180,11 +180,10 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _generator(self, n_samples: int, ks: list, seed: int) -> EnsembleGenerator:
         checked = [self._check_k(k, n_samples) for k in ks]
-        lowest = min(k if isinstance(k, int) else 2 for k in checked)
         return EnsembleGenerator(
             self.n_clusterings,
             base_k=(
-                default_base_k(n_samples, lowest=lowest)
+                default_base_k(n_samples, checked)
                 if self.base_k is None
                 else self.base_k
             ),
@@ -433,8 +432,8 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     def _find_weights(self, counts: Any) -> np.ndarray | None:
         weights = getattr(self, "weights", None)
         if isinstance(weights, str):
-            check_choice(weights, "weights", ("agreement",))
-            return agreement_weights(counts)
+            check_choice(weights, "weights", tuple(DERIVED_WEIGHTS))
+            return DERIVED_WEIGHTS[weights](counts)
         return None if weights is None else check_weights(weights, counts.n_clusterings)
 
     def _needed_memory(self, counts: Counts) -> int:

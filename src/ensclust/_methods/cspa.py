@@ -49,7 +49,8 @@ class CSPA(Weighted, BaseConsensus):
     more objects than a cluster should have; any other partition has the same cut. Edges
     are scaled to sum to 1e9 (published: 1e8) and rounded; the best of ``n_init`` runs
     is kept. Missing labels: the co-association is the mean over the clusterings that
-    contain both. ``weights`` count in that mean and in the choice of the best run.
+    contain both. ``weights`` count in the co-association and in the choice of the best
+    run.
 
     References
     ----------

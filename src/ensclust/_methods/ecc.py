@@ -32,7 +32,8 @@ class ECC(Weighted, OneHotMethod):
     where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
     and a few Nc x k tables. The result equals ``KCC(utility="u_h")``; what is said
     there about ties, starts, empty clusters, missing labels and deviations from the
-    published code holds here.
+    published code holds here. ``weights`` are factors of each base clustering's
+    distances.
 
     Ten starts of 40 rounds and a least improvement of 1e-5 are those of the published
     demo; the README of that package has 20 starts of 50 rounds. The demo makes 100 base

@@ -13,6 +13,7 @@ from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
 from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.flow import Counts
+from ensclust._ensemble.weights import DERIVED_WEIGHTS
 from ensclust._methods.base import BaseConsensus, missing_hook, positive
 from ensclust._methods.parameters import Parameters, parameter
 from ensclust._quality.certainty import Certainty
@@ -28,7 +29,7 @@ class Weighted(Parameters):
     """For the methods in which weights of base clusterings have a meaning."""
 
     weights: Any = parameter(
-        "array-like", StrOptions({"agreement"}), None, default=None
+        "array-like", StrOptions(set(DERIVED_WEIGHTS)), None, default=None
     )
 
 

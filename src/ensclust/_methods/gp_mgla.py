@@ -43,7 +43,7 @@ class GPMGLA(BipartiteCut):
     is a node once more, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
     sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label is an edge less.
-    Given ``weights`` take the place of w, and ``beta`` is not used.
+    Given ``weights`` take the place of the crowd agreement, and ``beta`` is not used.
 
     $cut
 

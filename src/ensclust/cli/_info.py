@@ -28,6 +28,7 @@ _CONTENT = (
     "every cell is a number, else as a table of anything."
 )
 _SHOWN = 20  # columns in a text
+_ALIKE = 0.95  # NMI of clusterings that say nearly the same, as in Ensemble.redundant
 
 
 @click.command(short_help="Say what a file holds.")
@@ -69,7 +70,7 @@ def describe(
     dict
         Its "content" is "labels", "features", "table" or "anndata". Time and memory are
         those of reading the table twice, and for labels of finding the
-        distinct rows: a sort of N.
+        distinct rows, a sort of N, and of comparing the M columns, N M^2 / 2.
     """
     is_h5ad = Path(path).suffix.lower() == ".h5ad"
     if is_h5ad and Path(path).exists() and not choice.get("columns") and not content:
@@ -224,13 +225,28 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
     from ensclust._trees.coassociation import DEFAULT_MEMORY
 
     names = [column["name"] for column in facts["columns"]]
+    equal = _equal_columns(ensemble, names)
+    alike = _nearly_equal(ensemble, names, equal)
     single = [c["name"] for c in facts["columns"] if c["n_clusters"] < 2]
     matrix = 4 * facts["n_distinct_rows"] ** 2
     hints = [
         (single, f"Without any split, so without effect: {_names(single)}."),
         *(
             (group, f"The same clustering, which counts again: {_names(group)}.")
-            for group in _equal_columns(ensemble, names)
+            for group in equal
+        ),
+        *(
+            (
+                group,
+                f"{len(group)} of {len(names)} clusterings say nearly the same (NMI at "
+                f"least {_ALIKE}): {_names(group)}.",
+            )
+            for group in alike
+        ),
+        (
+            alike,
+            "Where they are seeds of one setting, consensus --distinct "
+            f"{_ALIKE} keeps one of each.",
         ),
         (
             np.median(ensemble.cluster_counts) > _many(ensemble.n_objects),
@@ -264,6 +280,29 @@ def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
         rank = np.append(ranks(first_places(place, k + 1)[:k])[0], np.int32(-1))
         groups.setdefault(digest(rank[place]), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def _nearly_equal(
+    ensemble: Ensemble, names: Sequence[str], equal: list[list[str]]
+) -> list[list[str]]:
+    """Return the groups of clusterings that are alike, but not just equal ones.
+
+    Without columns that are hardly clusterings, whose comparison would take memory.
+    """
+    import numpy as np
+
+    from ensclust._trees.coassociation import DEFAULT_MEMORY
+
+    counts = ensemble.cluster_counts
+    usual = np.flatnonzero((counts > 1) & (counts <= _many(ensemble.n_objects)))
+    if len(usual) < 2 or 8 * counts[usual].sum() ** 2 > DEFAULT_MEMORY:
+        return []
+    found = ensemble.select(usual).redundant(_ALIKE)
+    groups = [
+        [names[m] for m in usual[sorted([kept, *others])]]
+        for kept, others in found.items()
+    ]
+    return [own for own in groups if not any(set(own) <= set(same) for same in equal)]
 
 
 def _of_features(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any]:

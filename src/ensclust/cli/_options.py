@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -224,6 +225,15 @@ def effort(text: str) -> int | str:
     if text in ("auto", "full") or text.isdecimal():
         return int(text) if text.isdecimal() else text
     msg = f"{text!r} is not auto, full or a number of passes."
+    raise click.BadParameter(msg)
+
+
+def share(text: str) -> float:
+    """Turn "0.95" into 0.95."""
+    with suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    msg = f"{text!r} is not a number above 0 and up to 1."
     raise click.BadParameter(msg)
 
 

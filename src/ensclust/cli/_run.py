@@ -36,6 +36,7 @@ from ensclust.cli._options import (
     report_option,
     run_options,
     several_k,
+    share,
 )
 
 # What is heavy is imported when a command runs, so that --help answers at once.
@@ -121,6 +122,9 @@ def cluster(data, n_clusters, **options) -> None:
               help="What a negative cell means: left out, as empty ones, or in a "
               "cluster of noise.")  # fmt: skip
 @_certainty_option
+@click.option("--distinct", type=share, metavar="NMI",
+              help="Keep one of each group of clusterings whose NMI is at least this, "
+              "such as 0.95; info names them.")  # fmt: skip
 @output_option
 @overwrite_option
 @report_option
@@ -157,6 +161,7 @@ class Run:
     quiet: bool
     noise: str = "missing"
     min_certainty: float | None = None
+    distinct: float | None = None
     n_clusterings: int = 20
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
@@ -276,6 +281,7 @@ class Run:
                     "random_state": self.seed,
                     **({"noise": self.noise} if self.content == "labels" else made),
                     "min_certainty": self.min_certainty,
+                    **({"distinct": self.distinct} if self.distinct else {}),
                     **dict(self.param),
                 },
             )
@@ -304,6 +310,8 @@ class Run:
              or {self.categorical, self.missing} != {"refuse"}),
              "--exclude, --numeric-only, --categorical and --missing need --engine "
              "memory."),
+            (self.distinct is not None and not self.in_memory,
+             "--distinct needs --engine memory."),
             (self.missing == "drop" and self.output.lower().endswith(".h5ad"),
              "--missing drop leaves objects out, so the labels do not fit into a copy "
              "of the input. Write a CSV file."),
@@ -400,13 +408,26 @@ class Run:
             }
             return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
-        return (
-            table.labels(self.noise),
-            {"ids": table.ids, "names": table.columns},
-            "consensus of {1:,} clusterings of {0:,} objects".format(
-                *table.values.shape
-            ),
-        )
+        labels, names = table.labels(self.noise), table.columns
+        if self.distinct is not None:
+            ensemble = ensclust.Ensemble(labels, noise=self.noise)
+            kept = self._thin(ensemble.redundant(self.distinct), names)
+            labels, names = labels[:, kept], tuple(names[m] for m in kept)
+        n_objects, n_clusterings = labels.shape
+        doing = f"consensus of {n_clusterings:,} clusterings of {n_objects:,} objects"
+        return labels, {"ids": table.ids, "names": names}, doing
+
+    def _thin(self, groups: dict[int, list[int]], names: Sequence[str]) -> list[int]:
+        """Return the clusterings that are kept, and say which are not."""
+        dropped = sorted(m for group in groups.values() for m in group)
+        if not self.is_silent:
+            left_out = ", ".join(names[m] for m in dropped)
+            click.echo(
+                f"{self.source}: {len(dropped)} of {len(names)} clusterings left out, "
+                f"each like one that is kept{': ' * bool(dropped)}{left_out}",
+                err=True,
+            )
+        return [m for m in range(len(names)) if m not in dropped]
 
     def _to_keep(self, used: tuple[str, ...]) -> Sequence[str]:
         """Return the columns that a model asks for: those used, or their matrices."""
@@ -431,6 +452,8 @@ class Run:
         compared = fitted.get("comparison_", [])
         if self.as_json:
             facts = self._facts(solved, labels, sizes)
+            if self.distinct is not None:
+                facts["clusterings"] = list(about["names"])
             if compared:
                 facts |= {"best_method": fitted["best_method_"], "comparison": compared}
             if about.get("ids") is not None and self.output == "-":

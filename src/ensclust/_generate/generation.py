@@ -160,9 +160,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         if n_rows is not None:  # the sample is all that is learned from
             objects = InMemory(sample, scaling)
         elif scaling is not None:
-            ends = scaling.of(np.array([known.low, known.high]))
-            scaled = blocks.map(scaling.of_columns)
-            objects = InBlocks(scaled, known._replace(low=ends[0], high=ends[1]))
+            objects = InBlocks(blocks, known, scaling)
         sample = sample if scaling is None else scaling.of(sample)
         diversity = replace(plan.diversity, n_rows=None)
         self._fit(replace(plan, diversity=diversity), objects, sample)

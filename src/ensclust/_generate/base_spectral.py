@@ -12,6 +12,7 @@ own features only.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ _LEAST = 1e-12  # affinity of an object that is far from all representatives
 _HEIGHT = 8192  # rows that are worked on at a time
 
 
+@dataclass(eq=False)
 class Spectral:
     """A fitted spectral run.
 
@@ -57,13 +59,12 @@ class Spectral:
         Iterations of k-means of the points.
     """
 
-    def __init__(self, representatives, half_norms, precision, table, half_centres):
-        self.representatives = representatives
-        self.half_norms = half_norms
-        self.precision = precision
-        self.table = table
-        self.half_centres = half_centres
-        self.n_iter_ = 0
+    representatives: np.ndarray
+    half_norms: np.ndarray
+    precision: float
+    table: np.ndarray
+    half_centres: np.ndarray
+    n_iter_: int
 
     @property
     def nbytes(self) -> int:
@@ -76,13 +77,15 @@ class Spectral:
 
     def check(self, n_features: int) -> None:
         """Raise ValueError where the arrays, of a file, do not fit together."""
-        p, k = len(self.half_norms), len(self.half_centres)
+        p, k = max(1, len(self.half_norms)), max(1, len(self.half_centres))
         width = k + -(-min(k, p) // 8) * 8
         check_array("half_norms", self.half_norms, (p,), kinds="f")
         check_array("half_centres", self.half_centres, (k,), kinds="f")
         shape = (p, n_features)
         check_array("representatives", self.representatives, shape, kinds="f")
         check_array("table", self.table, (p, width), kinds="f")
+        precision = np.array(self.precision)
+        check_array("precision", precision, (), kinds="f", low=0, stop=np.inf)
 
 
 Model = Spectral
@@ -134,8 +137,7 @@ def fit(
         p = n_representatives(objects.n_objects, n, k)
         with parallel.alone():
             model = _fit_run(view.of(placed), k, p, seed)
-        model.representatives = view.back(model.representatives, d)
-        return model
+        return replace(model, representatives=view.back(model.representatives, d))
 
     tasks = list(zip(ks, seeds, views, strict=True))
     with parallel.one_blas_thread():
@@ -171,9 +173,7 @@ def _fit_run(X: Any, k: int, p: int, seed: int) -> Spectral:
     )
     table = np.column_stack([table, table @ centres.T])
     half = kmeans.half_norms(centres).astype(np.float32)
-    model = Spectral(representatives, half_norms, precision, table, half)
-    model.n_iter_ = n_iter
-    return model
+    return Spectral(representatives, half_norms, precision, table, half, n_iter)
 
 
 def _representatives(X: Any, p: int, rng: np.random.Generator) -> np.ndarray:

@@ -58,7 +58,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     scaling_ : Scaling or None
         What ``scale`` asks for: the centre and the scale of each feature.
     frame_ : Frame or None
-        What features are shifted by for k-means, so that no digits are lost.
+        What features are shifted by for k-means and "spectral", to lose no digits.
     n_features_in_ : int
         Number of features of the training objects.
 

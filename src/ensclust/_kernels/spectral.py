@@ -36,6 +36,7 @@ def find_nearest(
         for r in range(n_rows):
             rows[r] = begin + r
         best[:] = -np.inf
+        found[:] = 0  # where numbers overflow, nothing is nearest
         if is_dense:
             turn(X, rows, n_rows, tile)
             for c in range(0, half.shape[0], 4):

@@ -73,15 +73,15 @@ def generate(
         Whether what a clusterer calls noise (a negative label) is missing in that
         clustering or one more cluster of it.
     init : "k-means++", "classic-k-means++" or "random", default="k-means++"
-        Start of each "kmeans" run: the best of 2 + log(k) candidates for each centre, as
+        Start of each k-means run: the best of 2 + log(k) candidates for each centre, as
         in scikit-learn, one candidate as in the original algorithm, or random objects.
     max_iter : int, default=100
-        Most iterations of each "kmeans" run (one start each).
+        Most iterations of each k-means run (one start each).
     tol : float, default=1e-4
-        A "kmeans" run ends when the squared moves of its centres are together at most
+        A k-means run ends when the squared moves of its centres are together at most
         this share of the mean variance of the features, as in scikit-learn.
     effort : "auto", "full" or int, default="auto"
-        How far "kmeans" is taken if there are more than 20,000 objects. Runs converge on
+        How far k-means is taken if there are more than 20,000 objects. Runs converge on
         20,000 objects drawn at random (50 per centre if these are more). Then all
         objects move the centres, in this many passes at most: "full" allows
         ``max_iter`` of them, "auto" 500,000 / N, at least 1, which gives a consensus as
@@ -155,7 +155,7 @@ def generate(
     >>> X, moon = make_moons(500, noise=0.05, random_state=0)
     >>> runs = generate(X, 4, base=["kmeans", "spectral"], base_k=2, random_state=0)
     >>> [round(adjusted_rand_score(moon, labels), 1) for labels in runs.labels.T]
-    [0.2, 1.0, 0.2, 1.0]
+    [0.3, 1.0, 0.3, 1.0]
 
     Clusterers of several kinds, each on 80 % of the objects:
 

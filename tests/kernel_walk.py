@@ -75,8 +75,9 @@ def generated(rng):
     """Yield base clusterings of features: dense, sparse, in blocks."""
     X = rng.random((40, 3))
     rare = sparse.csr_array(np.where(X > 0.7, X, 0))
+    options = {"base": ["kmeans", "spectral"], "base_k": 4, "n_jobs": 1}
     for features in (X, rare, Blocks(X, rows=16)):
-        generator = ensclust.EnsembleGenerator(3, base_k=4, random_state=0, n_jobs=1)
+        generator = ensclust.EnsembleGenerator(4, random_state=0, **options)
         yield np.column_stack(generator.fit(features).label(X))
     yield _clusterings.cluster(X, 2, 2, rules=Protocol(), seed=0).labels
 

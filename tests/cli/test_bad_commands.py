@@ -66,6 +66,8 @@ LINES = {
     "cluster large.npy -k 2 -q --engine blocks -o o.npy": "rows 1 to 30: X holds",
     "cluster X.csv -k 2 -o ''": "'' cannot be the name of a file",
     "cluster X.csv -k 2 --n-clusterings a": "'a' is not a valid integer",
+    "cluster X.csv -k 2 --base dbscan": "'dbscan' is not kmeans, spectral or several",
+    "cluster X.csv -k 2 --base kmeans,": "'kmeans,' is not kmeans, spectral or several",
     "cluster X.csv -k 2 --base-k 0": "'0' is not a positive integer or a pair",
     "cluster X.csv -k 2 --base-k 1,2,3": "'1,2,3' is not a positive integer or",
     "cluster X.csv -k 2 --base-k 9,2 -q": "--base-k 9,2 has its lower end",

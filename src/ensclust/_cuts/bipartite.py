@@ -245,10 +245,7 @@ class BipartiteGraph:
             own = further.sum(axis=1, keepdims=True)
             scaled = further / np.sqrt(np.where(own > 0, own, 1))
             W += scaled.T @ scaled
-        degree = W.sum(axis=1)
-        root = np.divide(1, np.sqrt(degree), out=np.zeros(len(W)), where=degree > 0)
-        W *= root[:, None]
-        W *= root
+        root = normalise(W)
         known = (R, total, start, Spectrum(W), root, sample, n_objects, seed, starts)
         return cls(*known, n_jobs=n_jobs)
 
@@ -285,6 +282,15 @@ class BipartiteGraph:
             n_jobs=self.n_jobs,
         )
         return [counts.fold(work, _add)]
+
+
+def normalise(W: np.ndarray) -> np.ndarray:
+    """Divide a graph by the roots of its degrees, in place; return one over these."""
+    degree = W.sum(axis=1)
+    root = np.divide(1, np.sqrt(degree), out=np.zeros(len(W)), where=degree > 0)
+    W *= root[:, None]
+    W *= root
+    return root
 
 
 def label_edges(R: sparse.csr_array, counts: Counts, *, fill: bool) -> sparse.csr_array:

@@ -74,9 +74,9 @@ class Rows(NamedTuple):
         """Return ranges of rows that are small as arrays."""
         return parallel.strips(self.shape[0], max(1, _CHUNK // self.shape[1]))
 
-    def norms(self) -> np.ndarray:
-        """Return the squared norm of each row."""
-        norms = np.empty(self.shape[0], self.dtype)
+    def norms(self, dtype: Any = None) -> np.ndarray:
+        """Return the squared norm of each row, as numbers of the rows' type or this."""
+        norms = np.empty(self.shape[0], dtype or self.dtype)
         for a, b in self.chunks():
             part = self.take(np.arange(a, b)).astype(np.float64)
             norms[a:b] = np.einsum("ij,ij->i", part, part)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ensclust._cuts import kmeans
 from ensclust._cuts.kmeans import Rows
+from ensclust._ensemble.contents import check_array
 from ensclust._generate.clusterers import View
 from ensclust._generate.objects import InBlocks, InMemory
 from ensclust._support.features import Frame
@@ -78,9 +79,23 @@ class KMeans:
         self.centres = view.back(centres, n_features)
         self.n_iter_ = n_iter
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the centres."""
+        return self.centres.nbytes
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the nearest centre of each row of features in the frame."""
         return label([self], X)[0]
+
+    def check(self, n_features: int) -> None:
+        """Raise ValueError where the arrays, of a file, do not fit together."""
+        k = len(self.half_norms)
+        check_array("half_norms", self.half_norms, (k,), kinds="f")
+        check_array("centres", self.centres, (k, n_features), kinds="f")
+
+
+Model = KMeans
 
 
 def label(models: list[KMeans], X: Any, n_jobs: int | None = None) -> np.ndarray:
@@ -90,17 +105,6 @@ def label(models: list[KMeans], X: Any, n_jobs: int | None = None) -> np.ndarray
     centres = [model.centres for model in models]
     halves = [model.half_norms for model in models]
     kmeans.label(Rows.of(X), centres, halves, labels, n_jobs)
-    return labels
-
-
-def label_all(
-    models: list[KMeans], objects: InMemory, frame: Frame, n_jobs: int | None
-) -> np.ndarray:
-    """Return the labels of all objects by each model; memory these, and a piece."""
-    narrow = np.min_scalar_type(max(len(model.centres) for model in models))
-    labels = np.empty((len(models), objects.n_objects), narrow)
-    for a, X in objects.pieces("labels"):
-        labels[:, a : a + X.shape[0]] = label(models, frame.place(X), n_jobs)
     return labels
 
 

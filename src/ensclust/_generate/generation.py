@@ -1,11 +1,11 @@
-"""EnsembleGenerator: base clusterings from features, by k-means or any clusterer."""
+"""EnsembleGenerator: base clusterings from features, our own or by any clusterer."""
 
 from __future__ import annotations
 
 import numbers
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._generate import base_kmeans
+from ensclust._generate import base_kmeans, base_spectral
 from ensclust._generate.base_kmeans import Effort
 from ensclust._generate.clusterers import BaseRun, Diversity, View, fit_all, varies
 from ensclust._generate.objects import InBlocks, InMemory, Survey, survey, table
@@ -36,6 +36,7 @@ from ensclust._support.validation import (
 )
 
 SCALE = 'scale="standard" makes all count alike.'
+OWN = {"kmeans": base_kmeans, "spectral": base_spectral}  # by what base= calls them
 
 
 class EnsembleGenerator(TransformerMixin, BaseEstimator):
@@ -57,7 +58,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
     scaling_ : Scaling or None
         What ``scale`` asks for: the centre and the scale of each feature.
     frame_ : Frame or None
-        What features are shifted by for k-means, so that no digits are lost.
+        What features are shifted by for k-means and "spectral", to lose no digits.
     n_features_in_ : int
         Number of features of the training objects.
 
@@ -134,10 +135,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         if scaling is not None:
             objects, sample = InMemory(X, scaling), scaling.of(sample)
         labels = self._fit(plan, objects, sample)
-        if self.frame_ is not None:
-            own = [self.models_[run] for run in plan.own]
-            found = base_kmeans.label_all(own, objects, self.frame_, self.n_jobs)
-            labels |= zip(plan.own, found, strict=True)
+        labels |= self._fitted().label_all(objects, self.n_jobs)
         columns = [labels[run] for run in range(m)]
         self.ensemble_ = Ensemble.from_clusterings(columns, noise=self.noise)
         return self
@@ -162,9 +160,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         if n_rows is not None:  # the sample is all that is learned from
             objects = InMemory(sample, scaling)
         elif scaling is not None:
-            ends = scaling.of(np.array([known.low, known.high]))
-            scaled = blocks.map(scaling.of_columns)
-            objects = InBlocks(scaled, known._replace(low=ends[0], high=ends[1]))
+            objects = InBlocks(blocks, known, scaling)
         sample = sample if scaling is None else scaling.of(sample)
         diversity = replace(plan.diversity, n_rows=None)
         self._fit(replace(plan, diversity=diversity), objects, sample)
@@ -208,7 +204,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         return standard_scaling(X) if kind == "standard" else None
 
     def _fit(self, plan: Plan, objects, sample) -> dict[int, np.ndarray]:
-        """Fit all clusterers, k-means from a sample on; return labels of the others."""
+        """Fit all clusterers, our own from a sample on; return labels of the others."""
         others = [plan.runs[m] for m in plan.others]
         X = None
         if others:  # of a stream, these see the sample only
@@ -217,15 +213,14 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         made = fit_all(others, plan.diversity, X, self.n_jobs)
         fitted = {m: one[:2] for m, one in zip(plan.others, made, strict=True)}
         frame: Frame | None = None
-        if plan.own:
+        if len(others) < len(plan.runs):
             frame = Frame.of(sample, objects.low, objects.high)
-            models, views = plan.fit_kmeans(objects, sample, frame, self.n_jobs)
-            fitted |= zip(plan.own, zip(models, views, strict=True), strict=True)
+            fitted |= plan.fit_own(objects, sample, frame, self.n_jobs)
         self.models_ = [fitted[m][0] for m in range(len(plan.runs))]
         self.views_ = [fitted[m][1] for m in range(len(plan.runs))]
         self.frame_ = frame
-        n_iter = [self.models_[m].n_iter_ for m in plan.own] + [one[3] for one in made]
-        self.n_iter_ = max(n_iter)
+        n_iter = [model.n_iter_ for model in self._fitted().own.values()]
+        self.n_iter_ = max(n_iter + [one[3] for one in made])
         return {m: one[2] for m, one in zip(plan.others, made, strict=True)}
 
     def _check_loaded(self) -> None:
@@ -236,10 +231,8 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         if len(fitted.models) != (n_clusterings := self.ensemble_.n_clusterings):
             msg = f"{len(fitted.models)} models are there for {n_clusterings}."
             raise ValueError(msg)
-        for model in fitted.kmeans.values():
-            k = len(model.half_norms)
-            check_array("half_norms", model.half_norms, (k,), kinds="f")
-            check_array("centres", model.centres, (k, n), kinds="f")
+        for model in fitted.own.values():
+            model.check(n)
         if fitted.frame is not None and fitted.frame.origin is not None:
             check_array("origin", fitted.frame.origin, (n,), kinds="f")
 
@@ -289,7 +282,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             _check_base(clusterer)
         counts = Counter(m % len(base) for m in range(n_clusterings))
         for m, clusterer in enumerate(base):
-            if is_kmeans(clusterer) or diversity != Diversity() or counts[m] < 2:
+            if is_own(clusterer) or diversity != Diversity() or counts[m] < 2:
                 continue
             if not varies(clusterer):
                 warnings.warn(
@@ -340,42 +333,53 @@ class Plan:
     shape: tuple[int, int]
 
     @property
-    def own(self) -> list[int]:
-        """The numbers of the runs that are our own k-means."""
-        return [m for m, run in enumerate(self.runs) if is_kmeans(run.clusterer)]
-
-    @property
     def others(self) -> list[int]:
-        """The numbers of the other runs."""
-        return [m for m, run in enumerate(self.runs) if not is_kmeans(run.clusterer)]
+        """The numbers of the runs that are not our own."""
+        return [m for m, run in enumerate(self.runs) if not is_own(run.clusterer)]
 
     def sample_rows(self, *, n_rows: int | None = None) -> np.ndarray:
         """Return the objects that k-means starts from, or so many others."""
         ks = [run.k for run in self.runs]
         return base_kmeans.sample_rows(self.shape[0], ks, self.seed, n_rows)
 
-    def fit_kmeans(
+    def fit_own(
         self, objects: InMemory | InBlocks, sample: Any, frame: Frame, n_jobs
-    ) -> tuple[list, list[View]]:
-        """Return the models and views of k-means, each of its own objects if asked."""
-        runs = [self.runs[m] for m in self.own]
+    ) -> dict[int, tuple[Any, View]]:
+        """Return the models and views of our own runs, by number, kind after kind."""
+        fitted: dict[int, tuple[Any, View]] = {}
+        for name, kind in OWN.items():
+            chosen = [
+                m
+                for m, run in enumerate(self.runs)
+                if is_own(run.clusterer) and run.clusterer == name
+            ]
+            if chosen:
+                effort = {"effort": self.effort} if kind is base_kmeans else {}
+                fit = partial(kind.fit, frame=frame, **effort)
+                runs = [self.runs[m] for m in chosen]
+                made = self._fit_kind(fit, runs, objects, sample, n_jobs)
+                fitted |= zip(chosen, made, strict=True)
+        return fitted
+
+    def _fit_kind(
+        self, fit: Callable, runs: list[BaseRun], objects, sample: Any, n_jobs
+    ) -> list[tuple[Any, View]]:
+        """Return the models and views of runs, each of its own objects if asked."""
         draws = [self.diversity.draw(self.shape, run.seed) for run in runs]
         views = [view for _, view in draws]
         ks, seeds = [run.k for run in runs], [run.seed for run in runs]
-        fit = partial(base_kmeans.fit, frame=frame, effort=self.effort)
         if self.diversity.n_rows is None:
             models = fit(objects, sample, ks, seeds, views, n_jobs=n_jobs)
-            return models, views
+            return list(zip(models, views, strict=True))
 
-        def fit_apart(m: int) -> Any:
+        def fit_apart(m: int) -> tuple[Any, View]:
             part = InMemory(objects.take(draws[m][0]))
             at = base_kmeans.sample_rows(part.n_objects, ks[m : m + 1], seeds[m])
             own = ks[m : m + 1], seeds[m : m + 1], views[m : m + 1]
             with parallel.alone():
-                return fit(part, part.take(at), *own, n_jobs=1)[0]
+                return fit(part, part.take(at), *own, n_jobs=1)[0], views[m]
 
-        tasks = [(m,) for m in range(len(runs))]
-        return parallel.run(fit_apart, tasks, n_jobs=n_jobs), views
+        return parallel.run(fit_apart, [(m,) for m in range(len(runs))], n_jobs=n_jobs)
 
 
 class Fitted(NamedTuple):
@@ -386,7 +390,7 @@ class Fitted(NamedTuple):
     models, views : list
         The clusterers, and the features that each of them sees.
     frame : Frame or None
-        What features are placed in for k-means; None without any.
+        What features are placed in for our own clusterers; None without any.
     scaling : Scaling or None
         What features are scaled by first.
     """
@@ -398,14 +402,35 @@ class Fitted(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the centres, where there are such."""
-        return sum(model.centres.nbytes for model in self.kmeans.values())
+        """Bytes of what our own clusterers have learned."""
+        return sum(model.nbytes for model in self.own.values())
 
     @property
-    def kmeans(self) -> dict[int, base_kmeans.KMeans]:
-        """Those of the clusterers that are our own k-means, by number."""
-        own = base_kmeans.KMeans
-        return {m: x for m, x in enumerate(self.models) if isinstance(x, own)}
+    def own(self) -> dict[int, Any]:
+        """Those of the clusterers that are our own, by number."""
+        kinds = tuple(kind.Model for kind in OWN.values())
+        return {m: x for m, x in enumerate(self.models) if isinstance(x, kinds)}
+
+    def label_own(self, X: Any, n_jobs: int | None) -> dict[int, np.ndarray]:
+        """Return the labels that our own clusterers give to scaled features."""
+        labels: dict[int, np.ndarray] = {}
+        placed = X if self.frame is None else self.frame.place(X)
+        for kind in OWN.values():
+            own = {m: x for m, x in self.own.items() if isinstance(x, kind.Model)}
+            if own:
+                found = kind.label([*own.values()], placed, n_jobs)
+                labels |= zip(own, found, strict=True)
+        return labels
+
+    def label_all(self, objects: InMemory, n_jobs: int | None) -> dict[int, np.ndarray]:
+        """Return the labels of all objects by our own; memory these, and a piece."""
+        labels: dict[int, np.ndarray] = {}
+        for a, X in objects.pieces("labels") if self.own else ():
+            for m, found in self.label_own(X, n_jobs).items():
+                if a == 0:
+                    labels[m] = np.empty(objects.n_objects, found.dtype)
+                labels[m][a : a + len(found)] = found
+        return labels
 
     def label(self, X: Any, n_jobs: int | None = None) -> list[np.ndarray]:
         """Return the labels that the base clusterers give to new objects."""
@@ -419,10 +444,8 @@ class Fitted(NamedTuple):
                 raise TypeError(msg)
         labels: dict[int, np.ndarray] = {}
         X = X if self.scaling is None else self.scaling.of(X)
-        if self.frame is not None:
-            own = self.kmeans
-            found = base_kmeans.label([*own.values()], self.frame.place(X), n_jobs)
-            labels |= zip(own, found.astype(np.int32), strict=True)  # -1 fits too
+        for m, found in self.label_own(X, n_jobs).items():
+            labels[m] = found.astype(np.int32)  # -1 fits too
         for m, (model, view) in enumerate(zip(self.models, self.views, strict=True)):
             if m not in labels:
                 labels[m] = np.asarray(model.predict(view.of(X)))
@@ -433,22 +456,22 @@ class Fitted(NamedTuple):
         return self.label(table(columns))
 
 
-def is_kmeans(clusterer: Any) -> bool:
-    """Whether a base clusterer is our own k-means."""
-    return isinstance(clusterer, str) and clusterer == "kmeans"
+def is_own(clusterer: Any) -> bool:
+    """Whether a base clusterer is our own, by name."""
+    return isinstance(clusterer, str) and clusterer in OWN
 
 
 def _check_base(base: Any) -> None:
     """Raise unless something can be a base clusterer."""
-    if is_kmeans(base):
+    if is_own(base):
         return
     if isinstance(base, type) and hasattr(base, "fit_predict"):
         msg = f"base={base!r} is a class. Give an object of it, {base.__name__}()."
         raise TypeError(msg)
     if isinstance(base, str) or not hasattr(base, "fit_predict"):
         msg = (
-            f'base={base!r} is not known. Use "kmeans", "precomputed" (in an '
-            "estimator), a scikit-learn clusterer such as KMeans(), or a list of "
+            f'base={base!r} is not known. Use "kmeans", "spectral", "precomputed" (in '
+            "an estimator), a scikit-learn clusterer such as KMeans(), or a list of "
             "clusterers."
         )
         raise ValueError(msg)

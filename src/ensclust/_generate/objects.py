@@ -33,7 +33,7 @@ class InMemory:
     def __init__(self, X: Any, scaling: Any = None):
         self.X = X
         self.n_objects = X.shape[0]
-        self._scaled = (lambda rows: rows) if scaling is None else scaling.of
+        self._scaled = _as_they_are if scaling is None else scaling.of
         ends = np.array(extent(X))
         ends = self._scaled(sparse.csr_array(ends) if sparse.issparse(X) else ends)
         self.low, self.high = ends.toarray() if sparse.issparse(X) else ends
@@ -71,11 +71,13 @@ class Survey(NamedTuple):
 
 
 class InBlocks:
-    """Rows of Blocks, which were surveyed."""
+    """Rows of Blocks, which were surveyed, scaled as those :class:`InMemory` are."""
 
-    def __init__(self, blocks: Blocks, known: Survey):
+    def __init__(self, blocks: Blocks, known: Survey, scaling: Any = None):
         self.blocks = blocks
-        self.n_objects, self.low, self.high = known.n_objects, known.low, known.high
+        self.n_objects = known.n_objects
+        self._scaled = _as_they_are if scaling is None else scaling.of
+        self.low, self.high = self._scaled(np.array([known.low, known.high]))
         self._known = known.known
 
     def take(self, rows: np.ndarray) -> np.ndarray:
@@ -87,12 +89,14 @@ class InBlocks:
         }
         work = partial(_rows, wanted=wanted, known=self._known)
         found = fold(self.blocks, work, operator.or_)
-        return np.concatenate([found[number] for number in sorted(found)])
+        return self._scaled(np.concatenate([found[number] for number in sorted(found)]))
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all blocks, combined."""
         with progress.phase(phase):
-            on_table = partial(_on_table, work=work, known=self._known)
+            on_table = partial(
+                _on_table, work=work, scaled=self._scaled, known=self._known
+            )
             return fold(self.blocks, on_table, combine)
 
 
@@ -151,6 +155,10 @@ def _rows(columns, number: int, *, wanted: dict[int, np.ndarray], known: dict) -
     return {number: table([column[wanted[number]] for column in columns])}
 
 
-def _on_table(columns, number: int, *, work: Callable, known: dict) -> Any:
+def _on_table(columns, number: int, *, work: Callable, scaled: Callable, known) -> Any:
     check_unchanged(number, (len(columns[0]), checksum(columns)), known)
-    return work(table(columns))
+    return work(scaled(table(columns)))
+
+
+def _as_they_are(rows: Any) -> Any:
+    return rows

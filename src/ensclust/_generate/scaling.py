@@ -46,14 +46,6 @@ class Scaling(NamedTuple):
             return (X @ sparse.diags_array(1 / self.scale)).tocsr().astype(X.dtype)
         return ((X - self.centre) / self.scale).astype(_float(X), copy=False)
 
-    def of_columns(self, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the columns of a block, scaled."""
-        own = zip(columns, self.centre, self.scale, strict=True)
-        return [
-            (_minus(column, centre) / scale).astype(_float(column), copy=False)
-            for column, centre, scale in own
-        ]
-
 
 def standard_scaling(X: Any) -> Scaling:
     """Return what gives each column of an array or Blocks mean 0 and deviation 1.

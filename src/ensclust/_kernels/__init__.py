@@ -24,6 +24,7 @@ _MODULES = (
     "pairing",
     "regions",
     "shares",
+    "spectral",
     "square",
     "triples",
     "voting",

@@ -27,9 +27,10 @@ SHARED_WORDING = {
         in the order of their labels. "eci" weighs a cluster by how far the other
         clusterings keep it together, see :func:`ensclust.similarity.eci`; None, the
         default, is all alike.""",
-    "base": """base : "kmeans", "precomputed", clusterer or list of them
-        What makes the base clusterings from X; with "precomputed", X is the label
-        matrix (n_samples, n_clusterings) itself.""",
+    "base": """base : "kmeans", "spectral", "precomputed", clusterer or list of them
+        What makes the base clusterings from X, see :func:`ensclust.generate`; a list is
+        used in turn. With "precomputed", X is the label matrix (n_samples,
+        n_clusterings) itself.""",
     "scale": """scale : None, "auto", "standard" or "robust", default=None
         Scaling of features before they are clustered, see :func:`ensclust.generate`;
         ignored with precomputed labels.""",

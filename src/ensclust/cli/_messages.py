@@ -16,6 +16,7 @@ _OPTIONS = {
     "random_state": "--seed",
     "n_jobs": "--n-jobs",
     "n_clusterings": "--n-clusterings",
+    "base": "--base",
     "base_k": "--base-k",
     "effort": "--effort",
     "scale": "--scale",

@@ -211,6 +211,15 @@ def k_range(text: str) -> list[int]:
     raise click.BadParameter(msg)
 
 
+def base(text: str) -> str | list[str]:
+    """Turn "kmeans,spectral" into ["kmeans", "spectral"]; one word stays a word."""
+    kinds = [part.strip() for part in text.split(",")]
+    if set(kinds) <= {"kmeans", "spectral"}:
+        return kinds[0] if len(kinds) == 1 else kinds
+    msg = f"{text!r} is not kmeans, spectral or several of them, kmeans,spectral."
+    raise click.BadParameter(msg)
+
+
 def base_k(text: str) -> int | tuple[int, ...]:
     """Turn "5" into 5, and "5,20" into (5, 20)."""
     ks = _integers(text)

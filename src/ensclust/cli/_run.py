@@ -24,6 +24,7 @@ from ensclust.cli._engines import dask_scheduler
 from ensclust.cli._options import (
     IntegerRange,
     NumberRange,
+    base,
     base_k,
     cleaning_options,
     effort,
@@ -77,6 +78,10 @@ _certainty_option = click.option(
 @_k_option
 @click.option("--n-clusterings", type=IntegerRange(1), default=20, show_default=True,
               metavar="M", help="Number of base clusterings.")  # fmt: skip
+@click.option("--base", type=base, default="kmeans", show_default=True,
+              metavar="KIND[,KIND]",
+              help="What makes the base clusterings: kmeans, spectral (clusters of any "
+              "shape), or kmeans,spectral in turn.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
               show_default="from K, the smallest of them, to the square root of the "
               "number of objects, at most 100",
@@ -163,6 +168,7 @@ class Run:
     min_certainty: float | None = None
     distinct: float | None = None
     n_clusterings: int = 20
+    base: str | list[str] = "kmeans"
     base_k: int | tuple[int, ...] | None = None
     effort: int | str = "auto"
     scale: str = "auto"
@@ -196,7 +202,7 @@ class Run:
         if self.content == "features":
             settings = {
                 name: getattr(self, name)
-                for name in ("n_clusterings", "base_k", "effort")
+                for name in ("n_clusterings", "base", "base_k", "effort")
             }
             settings["scale"] = None if self.scale == "none" else self.scale
         model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())

@@ -1,0 +1,179 @@
+"""Spectral base clusterings: the nearest representatives of rows, and what they say.
+
+Rows and representatives come as rows and centres do in :mod:`ensclust._kernels.kmeans`.
+What is written for a row depends on nothing but the row and the representatives.
+"""
+
+import numpy as np
+
+from ensclust._kernels._jit import fused_jit, jit
+from ensclust._kernels.kmeans import LANES, add_products, score_sparse, turn
+
+
+@jit
+def find_nearest(
+    X,  # IN (n, d)
+    data,  # IN
+    indices,  # IN
+    indptr,  # IN
+    W,  # IN (P, D) or, for sparse rows, (d, P): the representatives
+    half,  # IN (P,), half their squared norms, infinite behind the last
+    exact,  # IN (p,) float64, the same of all there are
+    near,  # OUT (i1 - i0, q) int32, the nearest of each row, q <= p
+    score,  # OUT (i1 - i0, q) float64, products with these less half their norms
+    i0,
+    i1,
+):
+    """Write the q nearest representatives of rows i0..i1-1, lowest of equals first."""
+    q, dtype = near.shape[1], W.dtype
+    is_dense = X.shape[0] > 0
+    tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
+    scores = np.empty((4, LANES) if is_dense else (LANES, half.shape[0]), dtype)
+    best, found = np.empty((LANES, q), dtype), np.empty((LANES, q), np.int32)
+    rows = np.empty(LANES, np.int64)
+    for begin in range(i0, i1, LANES):
+        n_rows = min(LANES, i1 - begin)
+        for r in range(n_rows):
+            rows[r] = begin + r
+        best[:] = -np.inf
+        found[:] = 0  # where numbers overflow, nothing is nearest
+        if is_dense:
+            turn(X, rows, n_rows, tile)
+            for c in range(0, half.shape[0], 4):
+                add_products(tile, W, half, c, tile.shape[0], scores)
+                for j in range(4):
+                    for r in range(n_rows):
+                        if scores[j, r] > best[r, q - 1]:
+                            insert(scores[j, r], c + j, best[r], found[r])
+        else:
+            score_sparse(data, indices, indptr, rows, n_rows, W, half, scores)
+            for r in range(n_rows):
+                for c in range(half.shape[0]):
+                    if scores[r, c] > best[r, q - 1]:
+                        insert(scores[r, c], c, best[r], found[r])
+        for r in range(n_rows):
+            own = score[begin + r - i0]
+            near[begin + r - i0] = found[r]
+            for j in range(q):
+                own[j] = -exact[found[r, j]]
+            if is_dense:
+                add_dense(X[begin + r], W, found[r], own)
+            else:
+                a, b = indptr[begin + r], indptr[begin + r + 1]
+                add_stored(data[a:b], indices[a:b], W, found[r], own)
+
+
+@jit
+def insert(value, number, best, found):
+    """Put a score into its place among the best so far, behind equal ones."""
+    j = best.shape[0] - 1
+    while j > 0 and value > best[j - 1]:
+        best[j], found[j] = best[j - 1], found[j - 1]
+        j -= 1
+    best[j], found[j] = value, number
+
+
+@jit
+def add_dense(x, W, near, score):
+    """Add the products of a row with its representatives, (P, D), in float64."""
+    for f in range(x.shape[0]):
+        value = np.float64(x[f])
+        for j in range(near.shape[0]):
+            score[j] += value * W[near[j], f]
+
+
+@jit
+def add_stored(data, indices, W, near, score):
+    """Do as add_dense for a sparse row, (d, P): zeros add nothing."""
+    for p in range(data.shape[0]):
+        value = np.float64(data[p])
+        for j in range(near.shape[0]):
+            score[j] += value * W[indices[p], near[j]]
+
+
+@jit
+def share_out(
+    score,  # INOUT (n, q) float64, as find_nearest writes them; replaced by shares
+    precision,  # IN float64, one over the squared width of the Gaussian
+):
+    """Turn scores into the shares of representatives in their row's affinity.
+
+    The squared norm of the row, which scores lack, is a factor of all its affinities.
+    """
+    for i in range(score.shape[0]):
+        own = score[i]
+        most, total = own.max(), 0.0
+        for j in range(own.shape[0]):
+            own[j] = np.exp((own[j] - most) * precision)
+            total += own[j]
+        for j in range(own.shape[0]):
+            own[j] /= total
+
+
+@fused_jit
+def mix(
+    near,  # IN (q,) int32
+    share,  # IN (q,) float64
+    table,  # IN (p, w) float32
+    mixed,  # OUT (w,) float32
+):
+    """Write the mean of rows of a table, by shares."""
+    mixed[:] = 0
+    for j in range(near.shape[0]):
+        own, weight = table[near[j]], np.float32(share[j])
+        for f in range(mixed.shape[0]):
+            mixed[f] += weight * own[f]
+
+
+@jit
+def length(
+    point,  # IN (d,) float32, d a multiple of 8
+    parts,  # WORK (8,) float32
+):
+    """Return the norm of a point, added up in an order of its own."""
+    parts[:] = 0
+    for f in range(0, point.shape[0], 8):
+        for r in range(8):
+            parts[r] += point[f + r] * point[f + r]
+    square = ((parts[0] + parts[4]) + (parts[2] + parts[6])) + (
+        (parts[1] + parts[5]) + (parts[3] + parts[7])
+    )
+    return np.sqrt(square)
+
+
+@jit
+def embed(
+    near,  # IN (n, q) int32
+    share,  # IN (n, q) float64
+    table,  # IN (p, d) float32, d a multiple of 8
+    points,  # OUT (n, d) float32
+):
+    """Write the points of rows: means of the table, scaled to unit length."""
+    parts = np.empty(8, np.float32)
+    for i in range(near.shape[0]):
+        mix(near[i], share[i], table, points[i])
+        size = length(points[i], parts)
+        if size > 0:
+            points[i] /= size
+
+
+@jit
+def label(
+    near,  # IN (n, q) int32
+    share,  # IN (n, q) float64
+    table,  # IN (p, d + k) float32: points, d a multiple of 8; products with centres
+    half,  # IN (k,) float32, half the squared norms of centres
+    labels,  # OUT (n,) unsigned
+):
+    """Write the centre nearest to the point of each row, lowest of equals."""
+    k, d = half.shape[0], table.shape[1] - half.shape[0]
+    parts, mixed = np.empty(8, np.float32), np.empty(table.shape[1], np.float32)
+    for i in range(near.shape[0]):
+        mix(near[i], share[i], table, mixed)
+        size = length(mixed[:d], parts)
+        best, nearest = -np.inf, 0
+        for c in range(k):
+            value = mixed[d + c] - size * half[c]
+            if value > best:
+                best, nearest = value, c
+        labels[i] = nearest

@@ -9,15 +9,19 @@ from sklearn.cluster import Birch
 from sklearn.preprocessing import RobustScaler, StandardScaler
 
 from ensclust import ECPCSMC, Blocks, Ensemble, EnsembleGenerator, generate
+from ensclust._generate import base_kmeans
+from ensclust._generate.objects import InBlocks, InMemory, survey
 from ensclust._generate.scaling import exact_sum, robust_scaling, standard_scaling
 
 X = np.random.default_rng(0).normal(size=(500, 4)) * [1, 1e6, 1e-6, 3] + [0, 7, 1e-4, 1]
 
 
 def standardized(X):
-    """Return features or Blocks of them, scaled."""
-    scaling = standard_scaling(X)
-    return X.map(scaling.of_columns) if isinstance(X, Blocks) else scaling.of(X)
+    """Return features, in memory or in Blocks, scaled."""
+    given = (X, survey(X)) if isinstance(X, Blocks) else (X,)
+    make = InBlocks if isinstance(X, Blocks) else InMemory
+    objects = make(*given, standard_scaling(make(*given)))
+    return objects.take(np.arange(objects.n_objects))
 
 
 def rows_of(blocks):
@@ -42,9 +46,9 @@ def test_columns_are_those_of_the_standard_scaler():
 def test_blocks_change_no_bit(rows, engine):
     pytest.importorskip("dask")
     blocks = Blocks(X, rows=rows, engine=engine)
-    np.testing.assert_array_equal(rows_of(standardized(blocks)), standardized(X))
+    np.testing.assert_array_equal(standardized(blocks), standardized(X))
     turned = Blocks(X[::-1], rows=rows, engine=engine)
-    np.testing.assert_array_equal(rows_of(standardized(turned))[::-1], standardized(X))
+    np.testing.assert_array_equal(standardized(turned)[::-1], standardized(X))
 
 
 def test_a_far_row_costs_no_digits():
@@ -94,6 +98,16 @@ def test_generate_scales_first_and_new_objects_alike(scale, scaler, base):
     assert generator.ensemble_ == expected
     assert np.array_equal(generator.transform(X), expected.labels)
     blocks = generate(Blocks(X, rows=77), 6, scale=scale, **options)
+    assert np.array_equal(Ensemble(rows_of(blocks)).labels, expected.labels)
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+@pytest.mark.parametrize("make", [Blocks, lambda X, rows: lambda: np.split(X, 5)])
+def test_passes_over_all_rows_see_them_scaled(scale, make, monkeypatch):
+    monkeypatch.setattr(base_kmeans, "SAMPLE", 60)
+    options = {"base_k": 6, "random_state": 0, "scale": scale}
+    expected = generate(X, 6, **options)
+    blocks = generate(make(X, rows=77), 6, **options)
     assert np.array_equal(Ensemble(rows_of(blocks)).labels, expected.labels)
 
 

@@ -111,7 +111,8 @@ def h5ad(data: bytes) -> None:
                 )
                 attributes = dict(old.attrs)
                 del file[name]
-                file[name] = new.astype(object if new.dtype.kind == "U" else new.dtype)
+                kind = h5py.string_dtype() if new.dtype.kind == "U" else new.dtype
+                file.create_dataset(name, data=new.astype(kind), dtype=kind)
                 file[name].attrs.update(attributes)
         _ours(lambda: read_features(path), path)
         for columns in (["a"], ["b", "c"]):

@@ -10,6 +10,7 @@ from benchmarks import (
     inputs,
     interleave,
     pce,
+    relabelling,
     report,
     results,
     sources,
@@ -21,6 +22,7 @@ from benchmarks.table import SIZES, Bar, Measurement, Side, measurements
 from benchmarks.works import WORKS, scatter
 from click.testing import CliRunner
 
+from ensclust import Dendrogram, metrics
 from ensclust._methods import METHODS
 from ensclust._support.json_files import read_lines
 
@@ -351,6 +353,31 @@ def test_a_side_that_fails_or_takes_too_much_is_told(peer, tmp_path, monkeypatch
     row = comparison.row(pce.Case("lwea", "lwea", squares=3))
     assert row["theirs"]["error"].startswith("not run: N x N")
     assert row["ours"]["n_clusters"] == 3
+
+
+def tree(merges, heights):
+    return Dendrogram(np.arange(len(heights) + 1), np.array(merges), np.array(heights))
+
+
+@pytest.mark.parametrize(("height", "cause"), [
+    (0.25, "tie"), (0.25 + 1e-9, "rounding"), (0.5, "neither"),
+])  # fmt: skip
+def test_trees_that_part_at_one_height_are_tied(height, cause):
+    one = tree([(0, 1), (2, 4), (3, 5)], [0.1, 0.25, 0.9])
+    other = tree([(0, 1), (3, 4), (2, 5)], [0.1, height, 0.9])
+    assert relabelling.tree_cause(one, other) == cause
+    assert relabelling.tree_cause(one, one) == "tie"  # cut otherwise at one height
+
+
+def test_what_relabelling_changes_is_counted():
+    labels, k, changed = relabelling.ensemble(0)
+    assert not np.array_equal(changed["relabelled"], labels)
+    for column, other in zip(labels.T, changed["relabelled"].T, strict=True):
+        assert metrics.ari(column, other) == 1.0
+    assert sorted(map(tuple, changed["reordered"].T)) == sorted(map(tuple, labels.T))
+    assert relabelling.outcome("cvote", labels, k, changed) == []
+    everything = {"relabelled": labels[::-1]}  # another ensemble: another partition
+    assert relabelling.outcome("kcc", labels, k, everything)[-2] == "relabelled"
 
 
 def test_walks_of_pce_are_given_where_they_differ_from_the_published():

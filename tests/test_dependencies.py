@@ -30,7 +30,7 @@ def test_every_dependency_has_a_lower_bound(extra):
         assert ">=" in [bound.operator for bound in found.specifier], found
 
 
-@pytest.mark.parametrize("extra", ["", "test", "lint", "docs"])
+@pytest.mark.parametrize("extra", ["", "test", "coverage", "lint", "docs"])
 def test_the_versions_of_ci_are_within_the_bounds(extra):
     pinned = {
         canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in PINS

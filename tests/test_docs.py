@@ -3,7 +3,7 @@ import json
 import re
 
 import pytest
-from benchmarks import coarsening, scale, select_k
+from benchmarks import coarsening, relabelling, scale, select_k
 from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import COLUMNS, TARGET, abilities, about, render
 
@@ -87,6 +87,13 @@ def test_the_page_on_scale_shows_what_was_measured():
     path = scale.RESULTS / "measurements.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert scale.report(lines) in scale.PAGE.read_text(), "run: benchmarks.scale"
+
+
+def test_the_page_on_trust_shows_what_relabelling_changes():
+    found = json.loads(relabelling.RESULTS.read_text())
+    assert list(found["methods"]) == list(METHODS), f"run: {relabelling.COMMAND}"
+    text = relabelling.report(found["n_ensembles"], found["methods"])
+    assert text in relabelling.PAGE.read_text(), f"run: {relabelling.COMMAND}"
 
 
 def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():

@@ -10,14 +10,18 @@ from sklearn.preprocessing import RobustScaler, StandardScaler
 
 from ensclust import ECPCSMC, Blocks, Ensemble, EnsembleGenerator, generate
 from ensclust._generate import base_kmeans
+from ensclust._generate.objects import InBlocks, InMemory, survey
 from ensclust._generate.scaling import exact_sum, robust_scaling, standard_scaling
 
 X = np.random.default_rng(0).normal(size=(500, 4)) * [1, 1e6, 1e-6, 3] + [0, 7, 1e-4, 1]
 
 
 def standardized(X):
-    """Return features, or those of Blocks, scaled."""
-    return standard_scaling(X).of(rows_of(X) if isinstance(X, Blocks) else X)
+    """Return features, in memory or in Blocks, scaled."""
+    given = (X, survey(X)) if isinstance(X, Blocks) else (X,)
+    make = InBlocks if isinstance(X, Blocks) else InMemory
+    objects = make(*given, standard_scaling(make(*given)))
+    return objects.take(np.arange(objects.n_objects))
 
 
 def rows_of(blocks):
@@ -98,11 +102,12 @@ def test_generate_scales_first_and_new_objects_alike(scale, scaler, base):
 
 
 @pytest.mark.parametrize("scale", ["standard", "robust"])
-def test_passes_over_blocks_see_scaled_features(scale, monkeypatch):
-    monkeypatch.setattr(base_kmeans, "SAMPLE", 100)
-    options = {"scale": scale, "base_k": (2, 9), "random_state": 0}
-    blocks = generate(Blocks(X, rows=77), 6, **options)
+@pytest.mark.parametrize("make", [Blocks, lambda X, rows: lambda: np.split(X, 5)])
+def test_passes_over_all_rows_see_them_scaled(scale, make, monkeypatch):
+    monkeypatch.setattr(base_kmeans, "SAMPLE", 60)
+    options = {"base_k": 6, "random_state": 0, "scale": scale}
     expected = generate(X, 6, **options)
+    blocks = generate(make(X, rows=77), 6, **options)
     assert np.array_equal(Ensemble(rows_of(blocks)).labels, expected.labels)
 
 

@@ -552,18 +552,31 @@ def test_a_stream_whose_rows_change_between_passes_is_refused(change, use, words
         USES[use](consensus(changing, 3, method="ecpcs-mc", random_state=0))
 
 
+@pytest.mark.parametrize("scale", [None, "standard", "robust"])
 @pytest.mark.parametrize("change", [longer, another, fewer])
-def test_features_that_change_between_passes_are_refused(change):
-    from ensclust import EnsembleGenerator
+def test_features_that_change_in_any_pass_are_refused(change, scale, monkeypatch):
+    from ensclust import ECPCSMC
+    from ensclust._generate import base_kmeans
 
+    monkeypatch.setattr(base_kmeans, "SAMPLE", 60)  # so that k-means passes over all
     known = np.random.default_rng(0).normal(size=(3, 100, 4))
-    passes = [0]
+    passes, bad, whole = [0], [0], []
 
     def changing():
         passes[0] += 1
         blocks = [part.copy() for part in known]
-        change(blocks, passes[0])
-        return iter(blocks)
+        if passes[0] == bad[0]:
+            change(blocks, 2)
+        yield from blocks
+        whole.append(passes[0])  # one pass looks at the first block only
 
-    with pytest.raises(ValueError, match=CHANGES[change]):
-        EnsembleGenerator(3, random_state=0).fit(changing)
+    def run():
+        model = ECPCSMC(3, 3, random_state=0, base_k=4, scale=scale)
+        np.asarray(model.fit(changing).labels_)
+
+    run()
+    assert len(whole) >= (8 if scale == "standard" else 6)
+    for number in whole:
+        passes[0], bad[0] = 0, number
+        with pytest.raises(ValueError, match=r"^block [23]: |blocks came; there were"):
+            run()

@@ -203,11 +203,3 @@ def test_max_regions_needs_average_linkage_and_a_positive_number():
         EAC(3, base="precomputed", linkage="single", max_regions=5).fit(labels)
     with pytest.raises(ValueError, match="max_regions"):
         EAC(3, base="precomputed", max_regions=0).fit(labels)
-
-
-def test_hours_of_exact_linkage_are_announced(monkeypatch):
-    monkeypatch.setattr(module, "_PER_HOUR", 1000)
-    ens = random_ensemble(50, 5, 3, seed=7)
-    with pytest.warns(UserWarning, match=r"distinct label rows takes about .* h with"):
-        link(CoAssociation(ens), max_memory=1)
-    link(CoAssociation(ens), max_memory=1, max_regions=20)

@@ -1,3 +1,5 @@
+import warnings
+from itertools import count
 from unittest import mock
 
 import numpy as np
@@ -249,3 +251,29 @@ def test_chains_that_never_close_are_reported_not_followed_for_ever():
 
     with pytest.raises(RuntimeError, match="stopped after 0 of 2 merges"):
         _agglomerate(Ring(), 3)
+
+
+@pytest.mark.parametrize(("step", "words"), [
+    (0.2, None), (14.9, None), (15.1, "60 s"), (60.0, "4 min"), (3600.0, "4.0 h"),
+])  # fmt: skip
+def test_minutes_without_a_matrix_are_announced_by_the_first_steps(
+    step, words, monkeypatch
+):
+    clock = count()
+    monkeypatch.setattr(linkage, "_MANY", 10)
+    monkeypatch.setattr(linkage.time, "perf_counter", lambda: step * next(clock))
+    operator = enhanced(random_ensemble(50, 5, 3, seed=7))  # one round of chains: all
+    assert len(operator.leaves.counts) < 64
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tree = link(operator, max_memory=LABEL_SPACE)
+        link(operator, max_memory=LABEL_SPACE, max_regions=5)
+        link(operator)
+    texts = [str(one.message) for one in found]
+    assert [f"label rows takes about {words} with" in text for text in texts] == [
+        True
+    ] * (words is not None)
+    monkeypatch.setattr(linkage, "_MANY", 100)
+    other = link(operator, max_memory=LABEL_SPACE)
+    assert np.array_equal(tree.merges, other.merges)
+    assert np.array_equal(tree.heights, other.heights)

@@ -19,7 +19,14 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._generate import base_kmeans, base_spectral
 from ensclust._generate.base_kmeans import Effort
 from ensclust._generate.clusterers import BaseRun, Diversity, View, fit_all, varies
-from ensclust._generate.objects import InBlocks, InMemory, Survey, survey, table
+from ensclust._generate.objects import (
+    InBlocks,
+    InMemory,
+    Survey,
+    check_known,
+    survey,
+    table,
+)
 from ensclust._generate.scaling import Scaling, robust_scaling, standard_scaling
 from ensclust._stream.blocks import as_blocks
 from ensclust._support import memory, parallel
@@ -131,7 +138,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         plan, objects = self._plan(X.shape), InMemory(X)
         chosen = plan.sample_rows()
         sample = objects.take(chosen)
-        scaling = self.scaling_ = self._scaling(X, sample, chosen)
+        scaling = self.scaling_ = self._scaling(objects, sample, chosen)
         if scaling is not None:
             objects, sample = InMemory(X, scaling), scaling.of(sample)
         labels = self._fit(plan, objects, sample)
@@ -156,7 +163,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         n_rows = plan.diversity.n_rows
         chosen = plan.sample_rows(n_rows=n_rows)
         sample = validate_features(self, objects.take(chosen))
-        scaling = self.scaling_ = self._scaling(blocks, sample, chosen)
+        scaling = self.scaling_ = self._scaling(objects, sample, chosen)
         if n_rows is not None:  # the sample is all that is learned from
             objects = InMemory(sample, scaling)
         elif scaling is not None:
@@ -166,7 +173,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         self._fit(replace(plan, diversity=diversity), objects, sample)
         fitted = self._fitted()
         fitted.label(sample[:1])  # a clusterer without predict is refused here
-        labels = blocks.map(fitted.label_block)
+        labels = blocks.map(partial(fitted.label_block, known=known.known))
         self.stream_ = labels.to_dask(len(plan.runs)) if is_dask_array(X) else labels
         return self
 
@@ -189,7 +196,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
         runs = [BaseRun(*run) for run in zip(base, ks, seeds, strict=True)]
         return Plan(runs, diversity, effort, int(rng.randint(2**31 - 1)), shape)
 
-    def _scaling(self, X: Any, sample: Any, rows: np.ndarray) -> Scaling | None:
+    def _scaling(self, objects: Any, sample: Any, rows: np.ndarray) -> Scaling | None:
         """Return how features are scaled, given all and a sample, with its rows."""
         kind = self.scale
         if kind is not None:
@@ -201,7 +208,7 @@ class EnsembleGenerator(TransformerMixin, BaseEstimator):
             warn(f"{said} {cure or SCALE}")
         if kind == "robust":
             return robust_scaling(sample)
-        return standard_scaling(X) if kind == "standard" else None
+        return standard_scaling(objects) if kind == "standard" else None
 
     def _fit(self, plan: Plan, objects, sample) -> dict[int, np.ndarray]:
         """Fit all clusterers, our own from a sample on; return labels of the others."""
@@ -451,8 +458,11 @@ class Fitted(NamedTuple):
                 labels[m] = np.asarray(model.predict(view.of(X)))
         return [labels[m] for m in range(len(self.models))]
 
-    def label_block(self, columns: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the labels of a block of features."""
+    def label_block(
+        self, columns: list[np.ndarray], number: int, *, known: dict
+    ) -> list[np.ndarray]:
+        """Return the labels of a block of features, if it is what it was before."""
+        check_known(columns, number, known)
         return self.label(table(columns))
 
 

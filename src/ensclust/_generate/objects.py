@@ -71,14 +71,15 @@ class Survey(NamedTuple):
 
 
 class InBlocks:
-    """Rows of Blocks, which were surveyed, scaled as those :class:`InMemory` are."""
+    """Rows of Blocks, which were surveyed, scaled when they are looked at.
+
+    Every pass checks that the rows are those of the survey.
+    """
 
     def __init__(self, blocks: Blocks, known: Survey, scaling: Any = None):
-        self.blocks = blocks
-        self.n_objects = known.n_objects
-        self._scaled = _as_they_are if scaling is None else scaling.of
-        self.low, self.high = self._scaled(np.array([known.low, known.high]))
-        self._known = known.known
+        self.blocks, self.n_objects = blocks, known.n_objects
+        self._known, self._scaling = known.known, scaling
+        self.low, self.high = _scaled(np.array([known.low, known.high]), scaling)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return some rows, by number, in order."""
@@ -89,14 +90,14 @@ class InBlocks:
         }
         work = partial(_rows, wanted=wanted, known=self._known)
         found = fold(self.blocks, work, operator.or_)
-        return self._scaled(np.concatenate([found[number] for number in sorted(found)]))
+        taken = np.concatenate([found[number] for number in sorted(found)])
+        return _scaled(taken, self._scaling)
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all blocks, combined."""
         with progress.phase(phase):
-            on_table = partial(
-                _on_table, work=work, scaled=self._scaled, known=self._known
-            )
+            checked = {"known": self._known, "scaling": self._scaling}
+            on_table = partial(_on_table, work=work, **checked)
             return fold(self.blocks, on_table, combine)
 
 
@@ -150,15 +151,20 @@ def check_numbers(columns: Sequence[np.ndarray]) -> None:
             raise ValueError(msg)
 
 
-def _rows(columns, number: int, *, wanted: dict[int, np.ndarray], known: dict) -> dict:
+def check_known(columns: Sequence[np.ndarray], number: int, known: dict) -> None:
+    """Raise where a block is not what the survey knows it by."""
     check_unchanged(number, (len(columns[0]), checksum(columns)), known)
+
+
+def _scaled(rows: np.ndarray, scaling: Any) -> np.ndarray:
+    return rows if scaling is None else scaling.of(rows)
+
+
+def _rows(columns, number: int, *, wanted: dict[int, np.ndarray], known: dict) -> dict:
+    check_known(columns, number, known)
     return {number: table([column[wanted[number]] for column in columns])}
 
 
-def _on_table(columns, number: int, *, work: Callable, scaled: Callable, known) -> Any:
-    check_unchanged(number, (len(columns[0]), checksum(columns)), known)
-    return work(scaled(table(columns)))
-
-
-def _as_they_are(rows: Any) -> Any:
-    return rows
+def _on_table(columns, number: int, *, work: Callable, known: dict, scaling) -> Any:
+    check_known(columns, number, known)
+    return work(_scaled(table(columns), scaling))

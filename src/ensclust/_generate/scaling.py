@@ -4,7 +4,7 @@ Sums of standard scaling are exact, so neither the size of blocks nor their orde
 changes a bit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,25 +13,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ensclust._generate.objects import check_numbers
-from ensclust._stream.counting import check_widths
-from ensclust._stream.engines import fold
-from ensclust._support.kinds import is_stream
-from ensclust._support.validation import check_magnitude
+from ensclust._generate.objects import InBlocks, InMemory
 
 _BITS = 26  # that are added up at a time
-
-
-class _Sums(NamedTuple):
-    """Rows of each block, and the sum of each column."""
-
-    lengths: dict[int, int]
-    sums: list[Fraction]
-
-    def means(self) -> np.ndarray:
-        """Return the mean of each column."""
-        n = sum(self.lengths.values())
-        return np.array([float(total / n) for total in self.sums])
 
 
 class Scaling(NamedTuple):
@@ -47,20 +31,21 @@ class Scaling(NamedTuple):
         return ((X - self.centre) / self.scale).astype(_float(X), copy=False)
 
 
-def standard_scaling(X: Any) -> Scaling:
-    """Return what gives each column of an array or Blocks mean 0 and deviation 1.
+def standard_scaling(objects: InMemory | InBlocks) -> Scaling:
+    """Return what gives each column of objects mean 0 and deviation 1.
 
     A constant column becomes 0. Two passes over blocks.
     """
-    if sparse.issparse(X):
-        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
+    if isinstance(objects, InMemory) and sparse.issparse(objects.X):
+        mean, variance = mean_variance_axis(objects.X.astype(np.float64), axis=0)
     else:
 
-        def add_up(work: Callable) -> _Sums:
-            return fold(X, work, _join) if is_stream(X) else work(list(X.T), 0)
+        def means(work: Callable, phase: str) -> np.ndarray:
+            totals = objects.fold(work, _add, phase)
+            return np.array([float(total / objects.n_objects) for total in totals])
 
-        mean = add_up(_sums).means()
-        variance = add_up(partial(_squares, mean=mean)).means()
+        mean = means(_sums, "means")
+        variance = means(partial(_squares, mean=mean), "deviations")
     return Scaling(mean, np.sqrt(np.where(variance > 0, variance, 1.0)))
 
 
@@ -99,25 +84,17 @@ def exact_sum(values: np.ndarray) -> Fraction:
     return Fraction(total, 1 << (_BITS * n_rounds)) * Fraction(unit)
 
 
-def _sums(columns: Sequence[np.ndarray], number: int) -> _Sums:
-    check_numbers(columns)
-    own = (check_magnitude(column).astype(np.float64) for column in columns)
-    return _Sums({number: len(columns[0])}, [exact_sum(column) for column in own])
+def _sums(X: np.ndarray) -> list[Fraction]:
+    return [exact_sum(column.astype(np.float64)) for column in X.T]
 
 
-def _squares(columns, number: int, *, mean: np.ndarray) -> _Sums:
-    squares = (_minus(column, m) ** 2 for column, m in zip(columns, mean, strict=True))
-    return _Sums({number: len(columns[0])}, [exact_sum(own) for own in squares])
+def _squares(X: np.ndarray, *, mean: np.ndarray) -> list[Fraction]:
+    own = zip(X.T, mean, strict=True)
+    return [exact_sum(np.subtract(x, m, dtype=np.float64) ** 2) for x, m in own]
 
 
-def _minus(column: np.ndarray, mean: float) -> np.ndarray:
-    return np.subtract(column, mean, dtype=np.float64)
-
-
-def _join(one: _Sums, other: _Sums) -> _Sums:
-    check_widths(one.lengths, len(one.sums), other.lengths, len(other.sums))
-    both = zip(one.sums, other.sums, strict=True)
-    return _Sums({**one.lengths, **other.lengths}, [a + b for a, b in both])
+def _add(one: list[Fraction], other: list[Fraction]) -> list[Fraction]:
+    return [a + b for a, b in zip(one, other, strict=True)]
 
 
 def _float(values: np.ndarray) -> type:

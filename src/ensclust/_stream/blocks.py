@@ -115,6 +115,7 @@ class Blocks:
         # What the function returned, and how many blocks of it; for all copies.
         self._last: list = [None, None]
         self._function: Callable | None = None
+        self._maps: tuple[Callable, ...] = ()  # what is made of the function's blocks
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
             self.engine = "dask" if engine == "dask" else source.engine
@@ -178,8 +179,11 @@ class Blocks:
             except Exception as error:
                 msg = f"block {i + 1}: {type(error).__name__}: {error}"
                 raise ValueError(msg) from error
+            load = partial(columns_of, array)
+            for function in self._maps:
+                load = _then(function, load, i)
             i += 1
-            yield Block(f"block {i}", partial(columns_of, array))
+            yield Block(f"block {i}", load)
         if self._last[1] not in (None, i):
             msg = (
                 f"{i} blocks came; there were {self._last[1]} in the pass before. A "
@@ -274,16 +278,16 @@ class Blocks:
         return known if self._function is None and all(known) else None
 
     def map(self, function: Callable) -> Blocks:
-        """Return the stream of ``function(columns)``, labels that are made from it.
+        """Return the stream of ``function(columns, number)``, labels made from it.
 
-        ``function`` takes and returns lists of columns, and can be sent elsewhere.
+        ``function`` takes the columns of a block and its number, returns a list of
+        columns, and can be sent elsewhere.
         """
         other = copy(self)
-        if self._function is not None:
-            other._function = partial(_each, function, self._function)
+        other._maps = (*self._maps, function)
         other._list = [
-            replace(block, load=_then(function, block.load), identity="")
-            for block in self._list
+            replace(block, load=_then(function, block.load, number), identity="")
+            for number, block in enumerate(self._list)
         ]
         return other
 
@@ -402,24 +406,19 @@ def columns_of(value: Any) -> list[Any]:
     return label_columns(value)
 
 
-def _then(function: Callable, load: Any) -> Any:
+def _then(function: Callable, load: Any, number: int) -> Any:
     if not hasattr(load, "dask"):
-        return partial(_apply, function, load)
+        return partial(_apply, function, load, number)
     delayed = import_optional("dask", "the dask engine", "dask").delayed
-    return delayed(_apply)(function, load)
+    return delayed(_apply)(function, load, number)
 
 
-def _apply(function: Callable, load: Any) -> list[np.ndarray]:
-    return function(load() if callable(load) else columns_of(load))
+def _apply(function: Callable, load: Any, number: int) -> list[np.ndarray]:
+    return function(load() if callable(load) else columns_of(load), number)
 
 
 def _stack(load: Any) -> np.ndarray:
     return np.column_stack(load() if callable(load) else load).astype(int, copy=False)
-
-
-def _each(function: Callable, source: Callable) -> Iterator[np.ndarray]:
-    for array in source():
-        yield np.column_stack(function(columns_of(array)))
 
 
 def _number(arrays: Sequence) -> list[Block]:

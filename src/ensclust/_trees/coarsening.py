@@ -15,7 +15,6 @@ import numpy as np
 
 from ensclust import _kernels
 from ensclust._support import parallel
-from ensclust._support.validation import warn
 from ensclust._trees.coassociation import CoAssociation
 
 WINDOW = 512  # regions of which each is compared with all
@@ -24,19 +23,6 @@ _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
-_PER_HOUR = 8e12  # look-ups of a thread in exact linkage without a matrix
-
-
-def warn_of_hours(n_leaves: int, n_clusterings: int, n_jobs: int | None) -> None:
-    """Say how long exact linkage without a matrix takes, where it takes hours."""
-    threads = parallel.thread_count(n_jobs)
-    hours = 3 * n_leaves**2 * n_clusterings / (_PER_HOUR * threads)
-    if hours >= 1:
-        warn(
-            f"exact linkage of {n_leaves:,} distinct label rows takes about "
-            f"{hours:.0f} h with {threads} threads; checkpoint=DIRECTORY keeps what is "
-            "done. max_regions=20000 gives an approximate tree in minutes."
-        )
 
 
 @dataclass

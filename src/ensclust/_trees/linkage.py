@@ -10,6 +10,7 @@ label rows in lexicographic order with their numbers of objects as weights.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import nullcontext
 from itertools import pairwise
 
@@ -18,9 +19,9 @@ import numpy as np
 from ensclust import _kernels
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._support import memory, parallel
-from ensclust._support.progress import tell
-from ensclust._support.validation import check_choice, check_integer, gibibytes
-from ensclust._trees.coarsening import Coarsening, warn_of_hours
+from ensclust._support.progress import in_words, tell
+from ensclust._support.validation import check_choice, check_integer, gibibytes, warn
+from ensclust._trees.coarsening import Coarsening
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Dendrogram
 from ensclust._trees.kept_merges import KeptMerges, held_interrupts
@@ -30,6 +31,8 @@ FULL = 2**31 - 1  # a similarity of 1 in fixed point
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
 _EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
 _SMALL = 2**20  # entries looked at below which waking a second thread costs more
+_MANY = 20_000  # label rows from which linkage without a matrix may take minutes
+_QUESTIONS = 4  # per label row, the first search included: 3 for counts, 4 for others
 _MAX_LOOKUPS = 2**32  # per round of threads: about a second
 
 
@@ -101,7 +104,8 @@ def link(
         route = Square(coassociation, linkage, dtype, n_jobs)
     elif linkage == "average":
         route = LabelSpace(coassociation, n_jobs)
-        warn_of_hours(n_leaves, coassociation.ensemble.n_clusterings, n_jobs)
+        if n_leaves >= _MANY:
+            warn_of_time(route)
         if folder is not None:
             kept = KeptMerges(folder, route.inputs)
     else:
@@ -482,6 +486,33 @@ class LabelSpace:
         )
 
 
+def warn_of_time(route: LabelSpace) -> None:
+    """Say how long linkage without a matrix takes, where that is a minute or more."""
+    seconds, n = expected_seconds(route), len(route.weight)
+    if seconds >= 60:
+        warn(
+            f"exact linkage of {n:,} distinct label rows takes about "
+            f"{in_words(seconds)} with {parallel.thread_count(route.n_jobs)} threads, "
+            "by the time of its first steps; checkpoint=DIRECTORY keeps what is done. "
+            "max_regions=20000 gives an approximate tree sooner."
+        )
+
+
+def expected_seconds(route: LabelSpace) -> float:
+    """Return how long all merges take, if every step takes as long as the first.
+
+    Rounds of chains are timed for half a second.
+    """
+    n = len(route.weight)
+    tips, near, best = np.arange(min(n, _CHAINS)), np.zeros(n, np.int64), np.zeros(n)
+    route.nearest(tips[:1], near, best)  # compiles, and makes the tables
+    n_rounds, begin, elapsed = 0, time.perf_counter(), 0.0
+    while elapsed < 0.5:
+        route.nearest(tips, near, best)
+        n_rounds, elapsed = n_rounds + 1, time.perf_counter() - begin
+    return elapsed / n_rounds * _QUESTIONS * n / len(tips)
+
+
 def closest(
     coassociation: CoAssociation, entries: np.ndarray, *, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -507,6 +538,7 @@ def closest(
         coassociation.pairs == "all",
     )
     for i in range(0, n_spans, n_threads):
+        tell(i, n_spans, "nearest label rows")
         spans = zip(found, pairwise(edges[i : i + n_threads + 1]), strict=True)
         tasks = [(*shared, *mine, i0, i1) for mine, (i0, i1) in spans]
         parallel.run(_kernels.pairing.closest, tasks, n_jobs=n_jobs)

@@ -46,6 +46,7 @@ def digest(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         elif key.endswith("_fragments"):  # those within one are given for some only
             between = np.where(np.eye(len(values)), np.nan, values)
             kept[f"{key} projected"] = projections(between)
+            kept[f"{key} diagonal"] = np.diag(values)
         else:
             kept[f"{key} projected"] = projections(values)
     return kept
@@ -60,6 +61,12 @@ def difference(ours: np.ndarray, outputs: Mapping[str, np.ndarray], key: str) ->
     if isinstance(outputs, Digest) and projected in set(outputs):
         return np.abs(projections(ours) - outputs[projected]).max()
     return np.nanmax(np.abs(ours - outputs[key]))
+
+
+def diagonal(outputs: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+    """Return the similarities within fragments."""
+    is_kept = isinstance(outputs, Digest)
+    return outputs[f"{key} diagonal"] if is_kept else np.diag(outputs[key])
 
 
 @cache

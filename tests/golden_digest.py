@@ -1,17 +1,21 @@
 """A digest of what the published codes return, for clones that lack their outputs.
 
-``python tests/golden_digest.py`` writes ``golden_digest.npz`` from the outputs: labels
-and vectors as they are, and of every other matrix 16 projections.
+``python tests/golden_digest.py`` writes ``golden_digest.xz`` from the outputs: labels
+and vectors as they are, and of every other matrix 16 projections. The first line of
+what is packed there is JSON, the type, shape and place of each array, which follow.
 """
 
 import hashlib
+import json
+import lzma
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-PATH = Path(__file__).with_suffix(".npz")
+PATH = Path(__file__).with_suffix(".xz")
 N_PROJECTIONS = 16
 
 
@@ -22,8 +26,11 @@ def is_whole(key: str, values: np.ndarray) -> bool:
 
 
 def projections(matrix: np.ndarray) -> np.ndarray:
-    """Return products of a matrix with random unit vectors from both sides, (16,)."""
-    matrix = matrix.reshape(len(matrix), -1).astype(np.float64)
+    """Return products of a matrix with random unit vectors from both sides, (16,).
+
+    What is not given (NaN) counts as 0.
+    """
+    matrix = np.nan_to_num(matrix.reshape(len(matrix), -1).astype(np.float64))
     rng = np.random.default_rng(matrix.shape)
     left, right = (rng.normal(size=(n, N_PROJECTIONS)) for n in matrix.shape)
     left, right = (side / np.linalg.norm(side, axis=0) for side in (left, right))
@@ -36,13 +43,42 @@ def digest(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     for key, values in outputs.items():
         if is_whole(key, values):
             kept[key] = values
+        elif key.endswith("_fragments"):  # those within one are given for some only
+            between = np.where(np.eye(len(values)), np.nan, values)
+            kept[f"{key} projected"] = projections(between)
+            kept[f"{key} diagonal"] = np.diag(values)
         else:
             kept[f"{key} projected"] = projections(values)
     return kept
 
 
-def _widened(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.int64) if values.dtype.kind in "iu" else values
+def difference(ours: np.ndarray, outputs: Mapping[str, np.ndarray], key: str) -> float:
+    """Return the largest difference from a matrix, or from what is kept of it.
+
+    What one of the two does not give (NaN) is not compared.
+    """
+    projected = f"{key} projected"
+    if isinstance(outputs, Digest) and projected in set(outputs):
+        return np.abs(projections(ours) - outputs[projected]).max()
+    return np.nanmax(np.abs(ours - outputs[key]))
+
+
+def diagonal(outputs: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+    """Return the similarities within fragments."""
+    is_kept = isinstance(outputs, Digest)
+    return outputs[f"{key} diagonal"] if is_kept else np.diag(outputs[key])
+
+
+@cache
+def _stored() -> dict[str, np.ndarray]:
+    """Return all arrays that are kept, by file and name; whole numbers are int64."""
+    head, _, packed = lzma.decompress(PATH.read_bytes()).partition(b"\n")
+    found = {}
+    for key, (dtype, shape, place) in json.loads(head).items():
+        size = int(np.prod(shape))
+        values = np.frombuffer(packed, dtype, size, place).reshape(shape)
+        found[key] = values.astype(np.int64) if values.dtype.kind in "iu" else values
+    return found
 
 
 class Digest(Mapping):
@@ -50,13 +86,11 @@ class Digest(Mapping):
 
     def __init__(self, name: str):
         self._name = name
-        with np.load(PATH) as stored:
-            index = dict(np.char.partition(stored["index"], "=")[:, ::2])
-            self._values = {
-                key.partition("/")[2]: _widened(stored[place])
-                for key, place in index.items()
-                if key.startswith(f"{name}/")
-            }
+        self._values = {
+            key.partition("/")[2]: values
+            for key, values in _stored().items()
+            if key.startswith(f"{name}/")
+        }
 
     def __getitem__(self, key):
         if f"{key} projected" in self._values:
@@ -80,30 +114,36 @@ class Digest(Mapping):
 
 def names() -> list[str]:
     """Return the files that the digest knows."""
-    with np.load(PATH) as stored:
-        return sorted({str(entry).partition("/")[0] for entry in stored["index"]})
+    return sorted({key.partition("/")[0] for key in _stored()})
 
 
 def write(folder: Path) -> None:
     """Write the digest of all files; equal arrays are kept once."""
-    index, arrays = [], {}
+    places, arrays = {}, {}
     for path in sorted(folder.glob("*.npz")):
         with np.load(path) as outputs:
             for key, values in digest(outputs).items():
-                kept = values
-                if values.dtype.kind in "iu" and values.size:
-                    kept = values.astype(
-                        np.promote_types(
-                            np.min_scalar_type(values.min()),
-                            np.min_scalar_type(values.max()),
-                        )
-                    )
-                place = hashlib.sha256(
+                kept = _narrowed(values)
+                mark = hashlib.sha256(
                     f"{kept.dtype}{kept.shape}".encode() + kept.tobytes()
-                ).hexdigest()[:16]
-                arrays[place] = kept
-                index.append(f"{path.stem}/{key}={place}")
-    np.savez_compressed(PATH, index=np.array(index), **arrays)
+                ).hexdigest()
+                places[f"{path.stem}/{key}"] = mark
+                arrays[mark] = kept
+    index, packed = {}, b""
+    # Arrays that are alike lie beside each other, and pack better.
+    for mark in sorted(arrays, key=lambda m: (arrays[m].dtype.str, arrays[m].shape, m)):
+        index[mark] = arrays[mark].dtype.str, arrays[mark].shape, len(packed)
+        packed += arrays[mark].tobytes()
+    head = json.dumps({key: index[mark] for key, mark in places.items()})
+    PATH.write_bytes(lzma.compress(f"{head}\n".encode() + packed, preset=9))
+
+
+def _narrowed(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers in the smallest type that holds them."""
+    if values.dtype.kind not in "iu" or not values.size:
+        return values
+    ends = values.min(), values.max()
+    return values.astype(np.result_type(*map(np.min_scalar_type, ends)))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ensclust import Ensemble, agreement_weights, consensus, generate, metrics
+from ensclust import (
+    Ensemble,
+    agreement_weights,
+    consensus,
+    generate,
+    metrics,
+    size_weights,
+)
 from ensclust._support.quiet import muted
 
 HC, MC = "ecpcs-hc", "ecpcs-mc"
@@ -60,13 +67,13 @@ def weights(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
 def intruders(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
     """Add a column of ids, or one run of very many clusters, to the inputs.
 
-    On at most 1,000 objects: as many base clusters are a lot of work.
+    On at most 400 objects: as many base clusters are a lot of work.
     """
-    some = np.sort(np.random.default_rng(run).permutation(len(X))[:1000])
+    some = np.sort(np.random.default_rng(run).permutation(len(X))[:400])
     X, y = X[some], y[some]
     runs, found = make(X, y, run), {}
     with muted():
-        tiny = generate(X, 1, base_k=min(500, len(X) // 2), random_state=run)
+        tiny = generate(X, 1, base_k=len(X) // 2, random_state=run)
     more = {"none": [], "ids": [np.arange(len(X))], "tiny": [*tiny.labels.T]}
     for what, columns in more.items():
         with_more = Ensemble.from_clusterings([*runs.labels.T, *columns])
@@ -138,7 +145,7 @@ LOWEST: dict[str, Callable[[int], float]] = {
 QUESTIONS = {
     "weights": Question("How are clusterings weighed?", PAPER, weights),
     "intruders": Question(
-        "What if a column has very many clusters?", f"none, none, {HC}", intruders, 3
+        "What if a column has very many clusters?", f"none, none, {HC}", intruders, 2
     ),
     "base": Question("What makes the base clusterings?", PAPER, base),
     "lowest": Question("Where do their numbers of clusters begin?", PAPER, lowest),
@@ -183,6 +190,7 @@ def weightings(runs: Ensemble) -> dict[str, np.ndarray | None]:
         "capped k": np.minimum(k, np.sqrt(runs.n_objects)),
         "effective": effective,
         "capped effective": np.minimum(effective, np.sqrt(runs.n_objects)),
+        "size": size_weights(runs),
         "agreement": agreement_weights(runs),
     }
 

@@ -33,14 +33,16 @@ class InMemory:
     def __init__(self, X: Any, scaling: Any = None):
         self.X = X
         self.n_objects = X.shape[0]
-        self._scaled = _as_they_are if scaling is None else scaling.of
+        self._scaling = scaling
         ends = np.array(extent(X))
-        ends = self._scaled(sparse.csr_array(ends) if sparse.issparse(X) else ends)
+        ends = sparse.csr_array(ends) if sparse.issparse(X) else ends
+        ends = _scaled(ends, scaling)
         self.low, self.high = ends.toarray() if sparse.issparse(X) else ends
 
     def take(self, rows: np.ndarray) -> Any:
         """Return some rows, by number, in order; all of them, not scaled, are X."""
-        return self._scaled(self.X if len(rows) == self.n_objects else self.X[rows])
+        taken = self.X if len(rows) == self.n_objects else self.X[rows]
+        return _scaled(taken, self._scaling)
 
     def fold(self, work: Callable, combine: Callable, phase: str) -> Any:
         """Return ``work(rows)`` of all pieces, combined."""
@@ -51,7 +53,7 @@ class InMemory:
         spans = parallel.strips(self.n_objects, max(1, _CELLS // self.X.shape[1]))
         for done, (a, b) in enumerate(spans):
             progress.tell(done, len(spans), phase)
-            yield a, self._scaled(self.X[a:b])
+            yield a, _scaled(self.X[a:b], self._scaling)
 
 
 class Survey(NamedTuple):
@@ -156,7 +158,7 @@ def check_known(columns: Sequence[np.ndarray], number: int, known: dict) -> None
     check_unchanged(number, (len(columns[0]), checksum(columns)), known)
 
 
-def _scaled(rows: np.ndarray, scaling: Any) -> np.ndarray:
+def _scaled(rows: Any, scaling: Any) -> Any:
     return rows if scaling is None else scaling.of(rows)
 
 

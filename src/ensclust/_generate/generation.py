@@ -379,7 +379,9 @@ class Plan:
             with parallel.alone():
                 return fit(part, part.take(at), *own, n_jobs=1)[0], views[m]
 
-        return parallel.run(fit_apart, [(m,) for m in range(len(runs))], n_jobs=n_jobs)
+        tasks = [(m,) for m in range(len(runs))]
+        with parallel.one_blas_thread():  # here: set in a thread, it may be that one's
+            return parallel.run(fit_apart, tasks, n_jobs=n_jobs)
 
 
 class Fitted(NamedTuple):

@@ -9,7 +9,6 @@ import numpy as np
 from ensclust._kernels._jit import fused_jit, jit
 from ensclust._kernels.kmeans import LANES, add_products, score_sparse, turn
 
-
 MOST = 5  # representatives that are found for a row
 
 

@@ -348,11 +348,8 @@ class Plan:
         """Return the models and views of our own runs, by number, kind after kind."""
         fitted: dict[int, tuple[Any, View]] = {}
         for name, kind in OWN.items():
-            chosen = [
-                m
-                for m, run in enumerate(self.runs)
-                if is_own(run.clusterer) and run.clusterer == name
-            ]
+            own = [m for m, run in enumerate(self.runs) if is_own(run.clusterer)]
+            chosen = [m for m in own if self.runs[m].clusterer == name]
             if chosen:
                 effort = {"effort": self.effort} if kind is base_kmeans else {}
                 fit = partial(kind.fit, frame=frame, **effort)
@@ -380,7 +377,8 @@ class Plan:
                 return fit(part, part.take(at), *own, n_jobs=1)[0], views[m]
 
         tasks = [(m,) for m in range(len(runs))]
-        with parallel.one_blas_thread():  # here: set in a thread, it may be that one's
+        # Here, not in the threads: threadpoolctl may ignore what other threads set.
+        with parallel.one_blas_thread():
             return parallel.run(fit_apart, tasks, n_jobs=n_jobs)
 
 

@@ -101,7 +101,7 @@ def generating(sizes: dict) -> list[Measurement]:
         found.append(replace(one, bars=tuple(bars)))
     n = sizes["objects"]
     found.append(other_kmeans(n, sizes["base"]))
-    return [*found, *fitting(sizes), *assigning(sizes)]
+    return [*found, *spectral(sizes), *fitting(sizes), *assigning(sizes)]
 
 
 def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
@@ -139,6 +139,29 @@ def other_kmeans(n: int, base: dict) -> Measurement:
     ]
     title = f"generate beside other k-means, N = {n:,}, d = 16, M = {base['m']}"
     return replace(one, name=f"kmeans-{n}", title=title, bars=tuple(bars))
+
+
+def spectral(sizes: dict) -> list[Measurement]:
+    """Make spectral base clusterings beside a loop of k-means, and of many objects."""
+    loop, m = "scikit-learn loop", sizes["base"]["m"]
+    found = []
+    for n in (sizes["objects"], sizes["many"]):
+        options = {"n": n, "d": 16, **sizes["base"]}
+        sides = [Side("ensclust", "generate", {**options, "base": "spectral"})]
+        bars = [Bar("ensclust", 1, against=loop)]
+        if n == sizes["many"]:
+            x_mb, label_mb = n * 16 * 4 / 1e6, n * m / 1e6
+            note = f"X in float32, {x_mb:g} MB, labels, {label_mb:g} MB, and 300 MB"
+            reach = x_mb + label_mb + 300
+            bars = [
+                Bar("ensclust", 25, "under"),
+                Bar("ensclust", reach, "under", None, "peak_mb", "MB", note),
+            ]
+        else:
+            sides.append(Side(loop, loop, {**options, "kind": "KMeans"}))
+        title = f"spectral base clusterings, N = {n:,}, d = 16, M = {m}"
+        found.append(Measurement(f"spectral-{n}", title, tuple(sides), tuple(bars)))
+    return found
 
 
 def fitting(sizes: dict) -> list[Measurement]:

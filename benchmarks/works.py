@@ -143,8 +143,8 @@ def counts_and_votes(labels, _):
 def generate(X, options):
     from ensclust import generate
 
-    ks = rivals.numbers_of_clusters(options)
-    return generate(X, len(ks), base_k=ks, random_state=0), X
+    ks, base = rivals.numbers_of_clusters(options), options.get("base", "kmeans")
+    return generate(X, len(ks), base_k=ks, base=base, random_state=0), X
 
 
 def fit(X, options):

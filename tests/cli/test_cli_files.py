@@ -72,6 +72,14 @@ def test_h5ad_embedding_is_clustered_into_a_copy(run, tmp_path):
     assert len(found.uns["consensus"]["agreement"]) == 20
 
 
+def test_h5ad_copy_tells_what_made_the_base_clusterings(run, tmp_path):
+    path, _ = write_input(tmp_path, ".h5ad")
+    both = ["--base", "kmeans,spectral", "-o", "copy.h5ad"]
+    run("cluster", path, "--columns", "X_blobs", "-k", 3, *both)
+    found = pytest.importorskip("anndata").read_h5ad(tmp_path / "copy.h5ad")
+    assert list(found.uns["consensus"]["params"]["base"]) == ["kmeans", "spectral"]
+
+
 def test_h5ad_copy_holds_what_python_writes_for_each_k(run, tmp_path):
     path, columns = write_input(tmp_path, ".h5ad")
     args = [

@@ -126,6 +126,8 @@ def test_every_parameter_of_every_method_is_checked(estimator, name):
     (lambda: generate(X, 2, base=KMeans), r"base=<class .*is a class.*KMeans\(\)"),
     (lambda: generate(X, 2, base=["kmeans", KMeans]), r"is a class.*KMeans\(\)"),
     (lambda: generate(X, 2, base={"a": KMeans()}), "base={.*} is not known"),
+    (lambda: generate(X, 2, base="spectra"), "'spectra' is not known. .* \"spectral\""),
+    (lambda: generate(X, 2, base=["spectral", "x"]), "base='x' is not known"),
     (lambda: generate(X, 2, noise=3), "noise=3 is not known"),
     (lambda: generate(X, 2, max_iter=0), "max_iter=0; expected an integer"),
     (lambda: generate(X, 2, random_state="a"), "random_state='a'; expected an int"),

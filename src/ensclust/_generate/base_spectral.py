@@ -32,7 +32,6 @@ from ensclust._support.features import Frame
 REPRESENTATIVES = 400  # of each run, unless objects are few or clusters many
 _PER_REPRESENTATIVE = 10  # objects that they are the centres of
 _ROUNDS = 3  # of k-means that find them
-_NEAREST = 5  # representatives that an object is tied to
 _MAX_ITER = 10  # of k-means of the points
 _LEAST = 1e-12  # affinity of an object that is far from all representatives
 _HEIGHT = 8192  # rows that are worked on at a time
@@ -200,7 +199,7 @@ def _nearest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest representatives of rows a..b-1, and the scores of these."""
     b = rows.shape[0] if b is None else b
-    q = min(_NEAREST, len(known[2]))
+    q = min(_kernels.spectral.MOST, len(known[2]))
     near, score = np.empty((b - a, q), np.int32), np.empty((b - a, q))
     _kernels.spectral.find_nearest(*rows.arrays, *known, near, score, a, b)
     return near, score

@@ -355,11 +355,8 @@ class Plan:
         """Return the models and views of our own runs, by number, kind after kind."""
         fitted: dict[int, tuple[Any, View]] = {}
         for name, kind in OWN.items():
-            chosen = [
-                m
-                for m, run in enumerate(self.runs)
-                if is_own(run.clusterer) and run.clusterer == name
-            ]
+            own = [m for m, run in enumerate(self.runs) if is_own(run.clusterer)]
+            chosen = [m for m in own if self.runs[m].clusterer == name]
             if chosen:
                 effort = {"effort": self.effort} if kind is base_kmeans else {}
                 fit = partial(kind.fit, frame=frame, **effort)
@@ -386,7 +383,10 @@ class Plan:
             with parallel.alone():
                 return fit(part, part.take(at), *own, n_jobs=1)[0], views[m]
 
-        return parallel.run(fit_apart, [(m,) for m in range(len(runs))], n_jobs=n_jobs)
+        tasks = [(m,) for m in range(len(runs))]
+        # Here, not in the threads: threadpoolctl may ignore what other threads set.
+        with parallel.one_blas_thread():
+            return parallel.run(fit_apart, tasks, n_jobs=n_jobs)
 
 
 class Fitted(NamedTuple):

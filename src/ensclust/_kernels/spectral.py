@@ -9,6 +9,8 @@ import numpy as np
 from ensclust._kernels._jit import fused_jit, jit
 from ensclust._kernels.kmeans import LANES, add_products, score_sparse, turn
 
+MOST = 5  # representatives that are found for a row
+
 
 @jit
 def find_nearest(
@@ -19,7 +21,7 @@ def find_nearest(
     W,  # IN (P, D) or, for sparse rows, (d, P): the representatives
     half,  # IN (P,), half their squared norms, infinite behind the last
     exact,  # IN (p,) float64, the same of all there are
-    near,  # OUT (i1 - i0, q) int32, the nearest of each row, q <= p
+    near,  # OUT (i1 - i0, q) int32, the nearest of each row, q <= min(p, MOST)
     score,  # OUT (i1 - i0, q) float64, products with these less half their norms
     i0,
     i1,
@@ -28,8 +30,11 @@ def find_nearest(
     q, dtype = near.shape[1], W.dtype
     is_dense = X.shape[0] > 0
     tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
-    scores = np.empty((4, LANES) if is_dense else (LANES, half.shape[0]), dtype)
-    best, found = np.empty((LANES, q), dtype), np.empty((LANES, q), np.int32)
+    scores = np.zeros((4, LANES), dtype)  # behind the last row too
+    turned = np.empty((0 if is_dense else LANES, half.shape[0]), dtype)
+    best, found = np.empty((MOST, LANES), dtype), np.empty((MOST, LANES), np.int32)
+    b0, b1, b2, b3, b4 = best[0], best[1], best[2], best[3], best[4]
+    f0, f1, f2, f3, f4 = found[0], found[1], found[2], found[3], found[4]
     rows = np.empty(LANES, np.int64)
     for begin in range(i0, i1, LANES):
         n_rows = min(LANES, i1 - begin)
@@ -39,38 +44,63 @@ def find_nearest(
         found[:] = 0  # where numbers overflow, nothing is nearest
         if is_dense:
             turn(X, rows, n_rows, tile)
-            for c in range(0, half.shape[0], 4):
+        else:
+            score_sparse(data, indices, indptr, rows, n_rows, W, half, turned)
+        for c in range(0, half.shape[0], 4):
+            if is_dense:
                 add_products(tile, W, half, c, tile.shape[0], scores)
+            else:
                 for j in range(4):
                     for r in range(n_rows):
-                        if scores[j, r] > best[r, q - 1]:
-                            insert(scores[j, r], c + j, best[r], found[r])
-        else:
-            score_sparse(data, indices, indptr, rows, n_rows, W, half, scores)
-            for r in range(n_rows):
-                for c in range(half.shape[0]):
-                    if scores[r, c] > best[r, q - 1]:
-                        insert(scores[r, c], c, best[r], found[r])
+                        scores[j, r] = turned[r, c + j]
+            insert(scores, c, b0, b1, b2, b3, b4, f0, f1, f2, f3, f4)
         for r in range(n_rows):
-            own = score[begin + r - i0]
-            near[begin + r - i0] = found[r]
+            own, chosen = score[begin + r - i0], near[begin + r - i0]
             for j in range(q):
-                own[j] = -exact[found[r, j]]
+                chosen[j] = found[j, r]
+                own[j] = -exact[chosen[j]]
             if is_dense:
-                add_dense(X[begin + r], W, found[r], own)
+                add_dense(X[begin + r], W, chosen, own)
             else:
                 a, b = indptr[begin + r], indptr[begin + r + 1]
-                add_stored(data[a:b], indices[a:b], W, found[r], own)
+                add_stored(data[a:b], indices[a:b], W, chosen, own)
 
 
 @jit
-def insert(value, number, best, found):
-    """Put a score into its place among the best so far, behind equal ones."""
-    j = best.shape[0] - 1
-    while j > 0 and value > best[j - 1]:
-        best[j], found[j] = best[j - 1], found[j - 1]
-        j -= 1
-    best[j], found[j] = value, number
+def insert(
+    score,  # IN (4, LANES), of four representatives
+    c,  # the first of them
+    b0, b1, b2, b3, b4,  # INOUT (LANES,), the best scores so far, in order
+    f0, f1, f2, f3, f4,  # INOUT (LANES,) int32, whose they are
+):  # fmt: skip
+    """Put the scores of a tile into their places, behind equal ones, without branch."""
+    for j in range(4):
+        own, number = score[j], np.int32(c + j)
+        put(own, number, b3, f3, b4, f4)  # the last first: b3 is as it was
+        put(own, number, b2, f2, b3, f3)
+        put(own, number, b1, f1, b2, f2)
+        put(own, number, b0, f0, b1, f1)
+        put_first(own, number, b0, f0)
+
+
+@jit
+def put_first(score, own, best, found):
+    """Do what insert does, for the first place."""
+    for r in range(LANES):
+        t, y, k = score[r], best[r], found[r]
+        best[r] = t if t > y else y
+        found[r] = own if t > y else k
+
+
+@jit
+def put(score, own, before, found_before, best, found):
+    """Do what insert does, for any other place."""
+    for r in range(LANES):
+        t, x, y, i, k = score[r], before[r], best[r], found_before[r], found[r]
+        v = x if t > x else t
+        w = i if t > x else own
+        best[r] = v if t > y else y
+        found[r] = w if t > y else k
 
 
 @jit

@@ -275,7 +275,8 @@ class Run:
         from ensclust._methods.anndata_entries import write_copy
 
         if self._writes_h5ad():
-            made = {"n_clusterings": self.n_clusterings, "base_k": self.base_k}
+            names_of = ("n_clusterings", "base", "base_k")
+            made = {name: getattr(self, name) for name in names_of}
             write_copy(
                 self.output,
                 self.source,

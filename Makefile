@@ -34,7 +34,7 @@ fuzz: .venv/fuzz
 	  $(BIN)/python -m fuzz $$target -max_total_time=100 || exit 1; \
 	done
 
-# Kills and interrupts programs 50 times: a quarter of an hour.
+# Kills and interrupts programs 50 times, workers of Dask 20 times: twenty minutes.
 faults: .venv/test
 	$(BIN)/python -m tests.faults
 

@@ -252,7 +252,7 @@ def test_info_proposes_what_looks_like_a_clustering_and_says_what_it_left_out(
     codes = np.arange(90) % 3
     three = pandas.Categorical(codes.astype(str))
     obs = dict.fromkeys(("groups", "leiden_0.5", "cell_type", "consensus"), three)
-    obs |= {"leiden_fine": pandas.Categorical(np.arange(90).astype(str) + "x")}
+    obs |= {"leiden_fine": pandas.Categorical([f"{i}x" for i in range(90)])}
     obs |= {"louvain": codes, "leiden_one": pandas.Categorical(["a"] * 90)}
     index = [f"cell{i}" for i in range(90)]
     cells = anndata.AnnData(obs=pandas.DataFrame(obs, index=index))

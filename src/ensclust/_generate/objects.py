@@ -33,7 +33,7 @@ class InMemory:
     def __init__(self, X: Any, scaling: Any = None):
         self.X = X
         self.n_objects = X.shape[0]
-        self._scaled = _as_they_are if scaling is None else scaling.of
+        self._scaled = partial(_scaled, scaling=scaling)
         ends = np.array(extent(X))
         ends = self._scaled(sparse.csr_array(ends) if sparse.issparse(X) else ends)
         self.low, self.high = ends.toarray() if sparse.issparse(X) else ends
@@ -156,7 +156,7 @@ def check_known(columns: Sequence[np.ndarray], number: int, known: dict) -> None
     check_unchanged(number, (len(columns[0]), checksum(columns)), known)
 
 
-def _scaled(rows: np.ndarray, scaling: Any) -> np.ndarray:
+def _scaled(rows: Any, scaling: Any) -> Any:
     return rows if scaling is None else scaling.of(rows)
 
 

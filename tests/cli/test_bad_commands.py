@@ -146,7 +146,7 @@ LINES = {
     "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
     "consensus runs.csv -k 2 -q -m best": (
         '-m best was removed in 0.2: it was not reliably better than "ecpcs-mc". Use '
-        "that, or see several methods side by side with ensclust compare. See"
+        "that, or see several methods side by side with ensclust compare."
     ),
     "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is no label",
     "consensus runs.npy -k 2 --columns 7": "runs.npy has no column '7'",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 INTRODUCTIONS = {
-    "Estimators": "One class per method, and :class:`BestConsensus`, which chooses "
-    'among them. ``fit(X)`` takes features, or labels with ``base="precomputed"``.',
+    "Estimators": "One class per method. ``fit(X)`` takes features, or labels with "
+    '``base="precomputed"``.',
     "Functions": "What does a whole step in one call.",
     "Objects": "What flows between the steps, and what results hold.",
     "Plotting": "Displays for notebooks; they need ``ensclust[plot]``.",

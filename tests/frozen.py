@@ -389,28 +389,6 @@ def compare(_):
     }
 
 
-def best(options, _):
-    """The method that agrees best."""
-    labels = table(seed=14)
-    settings = {"base": "precomputed", "random_state": SEED, **options}
-    model = ensclust.BestConsensus(4, **settings).fit(labels)
-    rows = [{**row, "seconds": "any"} for row in model.comparison_]
-    several = consensus(labels, [2, 4], "best", random_state=SEED, **options)
-    return {
-        "labels": digest(model.labels_),
-        "best": model.best_method_,
-        "comparison": rows,
-        "several": digest(several),
-        "memberships": sketch(model.memberships()),
-        "new": digest(model.predict(split()[1])),
-        "attributes": attributes(model),
-    }
-
-
-case("best/default", {})(best)
-case("best/named", {"methods": ["ptgp", "wct", "ecpcs-mc"]})(best)
-
-
 # --- streams
 
 
@@ -684,7 +662,6 @@ def _damaged(folder):
 
 
 for _name, _make in {
-    "best": lambda _: consensus(Blocks(table()), 2, "best"),
     "auto": lambda _: consensus(Blocks(table()), "auto"),
     "auto model": lambda _: model_of("eac", "auto").fit(Blocks(table())),
     "init": lambda _: consensus(Blocks(table()), 2, "kcc", init=[0, 1]),
@@ -969,7 +946,6 @@ COMMANDS = {
     "consensus eac": "consensus labels.npy -k lifetime -m eac --seed 3 --json",
     "consensus kcc": "consensus labels.npy -k 3 -m kcc -p utility=u_c --seed 3 --json",
     "consensus auto": "consensus labels.npy -k auto -m ptgp --seed 3 --json",
-    "consensus best": "consensus labels.npy -k 3 -m best --seed 3 --json",
     "consensus noise": "consensus labels.npy -k 3 --noise own-cluster --seed 3 --json",
     "consensus columns": "consensus labels.csv -k 2 --columns a,d,f --seed 3 --json",
     "consensus weights": "consensus labels.npy -k 3 -p weights=0,1,1,2,1,0 "
@@ -1009,7 +985,6 @@ COMMANDS = {
 }
 WRONG = {
     "stdout of blocks": "consensus labels.npy -k 3 --engine blocks",
-    "best of blocks": "consensus labels.npy -k 3 -m best --engine blocks -o out.npy",
     "auto of blocks": "consensus labels.npy -k auto --engine blocks -o out.npy",
     "csv by blocks": "consensus labels.csv -k 3 --engine blocks -o out.npy",
     "checkpoint": "consensus labels.npy -k 3 --checkpoint kept",

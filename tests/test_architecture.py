@@ -115,7 +115,7 @@ def test_functions_are_short(path):
 
 
 FAMILIES = {"Agglomeration", "MetaClustering", "BipartiteCut", "OneHotMethod"}
-CLASSES = FAMILIES | {cls.__name__ for cls in METHODS.values()} | {"BestConsensus"}
+CLASSES = FAMILIES | {cls.__name__ for cls in METHODS.values()}
 
 
 def asked_of_methods(path):
@@ -138,7 +138,7 @@ def asked_of_methods(path):
 FITTED = {
     "labels_", "n_clusters_", "assignment_", "weights_", "dendrogram_", "n_regions_",
     "coassociation_", "cluster_similarity_", "meta_labels_", "selection_", "inertia_",
-    "comparison_", "best_method_", "generator_", "n_neighbors_", "steps_",
+    "generator_", "n_neighbors_", "steps_",
     "cluster_weights_", "modularity_", "resolution_",
     "eigenvalues_",
     "log_likelihood_", "bic_",

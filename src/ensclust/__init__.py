@@ -24,7 +24,6 @@ _HOMES = {
     "MetaClustering": "_methods.families",
     "BipartiteCut": "_methods.families",
     "OneHotMethod": "_methods.families",
-    "BestConsensus": "_methods.best",
     "CustomConsensus": "_methods.custom",
     "CVote": "_methods.cvote",
     "Voting": "_methods.voting",

@@ -121,7 +121,7 @@ LINES = {
     "split-half runs.csv -k 2 -m x": "-m x is not known",
     "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
     "consensus runs.csv -k x": "a list such as 2,3,5, lifetime, bic or auto. See",
-    "cluster X.csv -k lifetime -m best": "lifetime needs -m eac; best takes a number",
+    "cluster X.csv -k lifetime -m kcc": "lifetime needs -m eac; kcc takes a number",
     "consensus runs.csv -k 2 --checkpoint c": (
         "--checkpoint needs --engine blocks or dask, or -m ecpcs-hc, eac, srs, wct, "
     ),
@@ -144,7 +144,10 @@ LINES = {
     "consensus runs.csv -k 2 -q -p weights=0,0,0": "weights are all 0",
     "consensus runs.csv -k 2 -q -p weights=1,1e308,1": "as large as 1e+308. Divide",
     "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
-    "consensus runs.csv -k 2 -q -m best -p methods=x,y": "-p methods=x is not known",
+    "consensus runs.csv -k 2 -q -m best": (
+        '-m best was removed in 0.2: it was not reliably better than "ecpcs-mc". Use '
+        "that, or see several methods side by side with ensclust compare."
+    ),
     "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is no label",
     "consensus runs.npy -k 2 --columns 7": "runs.npy has no column '7'",
     "consensus runs.npy -k 9 -q --engine blocks -o o.npy": "-k 9 is larger",

@@ -399,7 +399,7 @@ def test_header_can_be_denied(run, tmp_path):
     assert len(result.stdout.splitlines()) == 5
 
 
-# --- the number of clusters, and the best of several methods
+# --- the number of clusters
 
 
 @pytest.mark.parametrize("args", [["cluster", "data.csv"], ["consensus", "runs.csv"]])
@@ -434,16 +434,6 @@ def test_select_k_as_json(run, labels):
 
 def test_select_k_refuses_more_clusters_than_objects(run, labels):
     assert_one_error(run("select-k", labels, "-k", "2-9"), "-k 7 is larger")
-
-
-def test_best_reports_every_method(run, data, labels):
-    args = ["-k", 2, "-m", "best", "-p", "methods=eac,ecpcs-mc", "--seed", 0]
-    result = run("consensus", labels, *args)
-    assert result.exit_code == 0, result.stderr
-    assert len(result.stdout.splitlines()) == 7
-    assert "  eac: ANMI 0." in result.stderr
-    facts = json.loads(run("cluster", data, *args, "--json").stdout)
-    assert {row["method"] for row in facts["comparison"]} == {"eac", "ecpcs-mc"}
 
 
 # --- methods and demo

@@ -165,8 +165,3 @@ def test_a_method_of_ones_own_with_its_own_word(engine):
     result = run("consensus", *args, "-k", "lifetime")
     takes = f"-k lifetime needs -m eac; {method} takes a number, auto or two."
     assert takes in result.stderr
-
-
-def test_best_of_several_k_is_not_compared():
-    facts = facts_of("consensus", "runs.npy", "-k", "2,3", "-m", "best", "--seed", 1)
-    assert "comparison" not in facts

@@ -19,8 +19,8 @@ SAID = {
     "leave out with exclude (--exclude)": "leave out with --exclude",
     'missing="drop" or missing="impute".': "--missing drop or --missing impute.",
     "say header=False (--no-header).": "say --no-header.",
-    'method="best" needs select_k(sample) or compare(sample, k)': (
-        "-m best needs ensclust select-k or compare"
+    'method="x" needs select_k(sample) or compare(sample, k)': (
+        "-m x needs ensclust select-k or compare"
     ),
 }
 NAMES = (  # of files and columns, and calls

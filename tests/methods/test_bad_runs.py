@@ -52,7 +52,8 @@ FITTED = ECPCSMC(2, base="precomputed", random_state=0).fit(RUNS)
     (lambda: consensus(LABELS, 2, "wct", decay="a"), "'decay' .*Got 'a'"),
     (lambda: consensus(LABELS, 2, "kcc", utility="x"), "'utility' .*Got 'x'"),
     (lambda: consensus(LABELS, 2, "ptgp", n_neighbors=0), "'n_neighbors' .*Got 0"),
-    (lambda: consensus(LABELS, 2, "best", methods=3), "'methods' .*Got 3"),
+    (lambda: consensus(LABELS, 2, "best"), "removed in 0.2.*ecpcs-mc.*compare"),
+    (lambda: select_k(LABELS, [2], "best"), 'method="best" was removed in 0.2'),
     (lambda: consensus(LABELS, 2, weights="x"), "'weights' .*Got 'x'"),
     (lambda: consensus(LABELS, 2, weights={"a": 1}), "weights is {'a': 1} for 3"),
     (lambda: select_k(LABELS, [2.5]), r"n_clusters=2\.5 is a float"),
@@ -77,7 +78,7 @@ def test_functions(call, words):
     refused(call, words)
 
 
-@pytest.mark.parametrize("method", [*methods(), "best"])
+@pytest.mark.parametrize("method", methods())
 @pytest.mark.parametrize(
     ("k", "words"),
     [

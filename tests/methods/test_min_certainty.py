@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 import ensclust
 from bad_input import refused
 from conftest import cli_runner
-from ensclust import EAC, ECPCSHC, ECPCSMC, KCC, BestConsensus, Blocks, consensus
+from ensclust import EAC, ECPCSHC, ECPCSMC, KCC, Blocks, consensus
 from ensclust._methods import METHODS, driver, make
 from ensclust._methods.anndata_entries import write_predicted
 from ensclust._view.report.facts import collect
@@ -142,14 +142,6 @@ def test_weights_sample_weights_and_references():
     plain.fit(MISSING, reference=reference)
     model.fit(MISSING, reference=reference)
     assert model.labels_.tolist() == masked(plain, 0.5).tolist()
-
-
-def test_the_best_method_is_chosen_before_objects_are_left_out():
-    own = {"methods": ["eac", "kcc"], "base": "precomputed", "random_state": 0}
-    plain = BestConsensus(3, **own).fit(RUNS)
-    model = BestConsensus(3, min_certainty=0.6, **own).fit(RUNS)
-    assert model.best_method_ == plain.best_method_
-    assert model.labels_.tolist() == masked(plain, 0.6).tolist()
 
 
 def test_a_cluster_without_objects_is_warned_of_and_others_keep_their_numbers():

@@ -8,13 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bad_input import refused, table
-from ensclust import EAC, ECPCSHC, KCC, SRS, BestConsensus, Blocks, CustomConsensus
+from ensclust import EAC, ECPCSHC, KCC, SRS, Blocks, CustomConsensus
 from ensclust._methods import METHODS
 from strategies import random_ensemble
 
 X = load_iris().data
 MODELS = {name: METHODS[name] for name in METHODS if name != "srs"} | {
-    "best": BestConsensus,
     "custom": CustomConsensus,
 }
 

@@ -176,7 +176,7 @@ def test_clear_clusters_are_found_by_every_criterion_but_pac():
     assert found.best_k == 4
 
 
-@pytest.mark.parametrize("method", ["ecpcs-mc", "kcc", "ptgp", "best"])
+@pytest.mark.parametrize("method", ["ecpcs-mc", "kcc", "ptgp"])
 def test_methods_without_a_tree_have_no_lifetime(method):
     found = select_k(CLEAR, range(2, 7), method, random_state=0)
     assert found.best_k == 4

@@ -315,9 +315,8 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
     def blocks():
         raise AssertionError
 
-    for method, options in {"best": {}, "ecpcs-mc": {"k": "auto"}}.items():
-        with pytest.raises(ValueError, match="Choose on a sample"):
-            consensus(blocks, options.get("k", 3), method)
+    with pytest.raises(ValueError, match="Choose on a sample"):
+        consensus(blocks, "auto")
     with pytest.raises(ValueError, match="init numbers objects"):
         consensus(blocks, 2, "kcc", init=[0, 1])
     with pytest.raises(ValueError, match="can be read in any order"):

@@ -130,7 +130,7 @@ def test_a_sample_of_a_stream_is_told(tree):
 PRIVATE = {"_prepared", "_counting", "_is_precomputed", "_seed", "_affinity"}
 FITTED = {
     *("labels_", "ensemble_", "weights_", "dendrogram_", "selection_", "n_clusters_"),
-    *("cluster_similarity_", "meta_labels_", "best_method_", "feature_names_in_"),
+    *("cluster_similarity_", "meta_labels_", "feature_names_in_"),
 }
 FILES = sorted((ROOT / "src/ensclust/_view").rglob("*.py"))
 

@@ -326,7 +326,7 @@ def test_the_summary_is_two_sentences_about_this_result(model):
     assert alone.endswith("Every cluster is a single object.")
 
 
-@pytest.mark.parametrize("method", [*METHODS, "best"])
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_reports(method, tmp_path):
     from ensclust._methods import make
 

@@ -417,8 +417,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
     def _check_stream(self, ks: list) -> None:
         """Raise what a stream cannot do, before it is read."""
         if "auto" in ks:
-            what = "k = auto"
-            raise labels_needed(what)
+            msg = (
+                "k = auto needs the labels in memory. Choose on a sample, with "
+                "select_k(sample) or compare(sample, k), and name what it found."
+            )
+            raise ValueError(msg)
 
     def _check_weighted(self, ks: list) -> None:
         """Raise what cannot be done with objects that count as several."""
@@ -465,14 +468,6 @@ def require_array(X: Any, what: str) -> None:
     if is_stream(X):
         msg = f"{what} needs X in memory, not a stream. Pass an array, or leave it out."
         raise ValueError(msg)
-
-
-def labels_needed(what: str) -> ValueError:
-    """Return the error for what a stream, known by its counts, cannot do."""
-    return ValueError(
-        f"{what} needs the labels in memory. Choose on a sample, with select_k(sample) "
-        "or compare(sample, k), and name what it found."
-    )
 
 
 def any_cut_is_fine():

@@ -35,9 +35,8 @@ def consensus(
         suggests, None leaves it to a method that finds it itself, such as
         "communities". For a list, all are cut from one preparation.
     method : str, class or estimator, default="ecpcs-mc"
-        One of :func:`ensclust.methods`, or "best": several methods, of which the one
-        that agrees best with the inputs is kept, see :class:`ensclust.BestConsensus`.
-        Or a method of your own: "package.module:Class", a class that derives from
+        One of :func:`ensclust.methods`, or a method of your own:
+        "package.module:Class", a class that derives from
         :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" negative labels, the noise of a clustering, are one more

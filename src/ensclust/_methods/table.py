@@ -92,7 +92,6 @@ PAPER = (
     "ecc",
     "sec",
 )  # what the ECPCS paper compares
-_BEST = {"best": "ensclust._methods.best:BestConsensus"}
 
 
 def methods(
@@ -179,8 +178,14 @@ def find(method: Any) -> type[BaseConsensus]:
         return method
     if isinstance(method, str) and ":" in method:
         return load(method)
-    check_choice(method, "method", (*METHODS, *_BEST))
-    return load(_BEST[method]) if method in _BEST else METHODS[method]
+    if isinstance(method, str) and method == "best" and method not in METHODS:
+        msg = (
+            'method="best" was removed in 0.2: it was not reliably better than '
+            '"ecpcs-mc". Use that, or see several methods side by side with '
+            "compare(labels, k)."
+        )
+        raise ValueError(msg)
+    return METHODS[check_choice(method, "method", tuple(METHODS))]
 
 
 def make(

@@ -2,7 +2,7 @@
 
 import sys
 
-# Modules of 0.1 whose classes its pickles name, and that live elsewhere now.
+# Modules of 0.1 whose classes its pickles name, and that are elsewhere now or gone.
 _MOVED = frozenset(
     {
         "agreement",
@@ -17,6 +17,7 @@ _MOVED = frozenset(
         "selection",
         "tally",
         "_base_clusterers",
+        "_methods.best",
     }
 )
 

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from ensclust._support.documentation import MethodInfo
 
 _KEY = """
-N objects, M base clusterings, Nc base clusters, F distinct label rows
---method best runs some of them and keeps what agrees best with the inputs."""
+N objects, M base clusterings, Nc base clusters, F distinct label rows"""
 
 
 @click.command()

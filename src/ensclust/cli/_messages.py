@@ -44,6 +44,7 @@ _PHRASES = {
     r"path=(?='.*' cannot be the name of a file)": "",
     "Use None or -1 for": "Use -1 for",
     r"select_k\(sample\) or compare\(sample, k\)": "ensclust select-k or compare",
+    r"compare\(labels, k\)": "ensclust compare",
     r"; a Dask, Zarr or NumPy array; .*; or leave the engine out": (
         ", or leave --engine out"
     ),
@@ -75,8 +76,6 @@ def _parameters() -> set[str]:
     """Return the parameters that -p takes for some method."""
     from ensclust._methods import METHODS  # noqa: PLC0415  not needed without an error
     from ensclust._methods.base import BaseConsensus  # noqa: PLC0415
-    from ensclust._methods.table import find  # noqa: PLC0415
 
-    kinds = [*METHODS.values(), find("best")]
-    every = {name for kind in kinds for name in signature(kind).parameters}
+    every = {name for kind in METHODS.values() for name in signature(kind).parameters}
     return every - signature(BaseConsensus).parameters.keys()

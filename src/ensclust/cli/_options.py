@@ -94,8 +94,8 @@ def run_options(method: str) -> Callable[[Callable], Callable]:
     options: list[Callable] = [
         option("-m", "--method", default=method, show_default=True, metavar="NAME",
                shell_complete=_complete_method,
-               help="Consensus method; 'ensclust methods' lists them. best keeps the "
-               "best of some, package.module:Class is one of your own."),
+               help="Consensus method; 'ensclust methods' lists them, and "
+               "package.module:Class is one of your own."),
         option("-p", "--param", type=_parameter, multiple=True, metavar="NAME=VALUE",
                callback=lambda _ctx, _param, given: once(given),
                help="Parameter of the method, such as steps=10 or a list a,b; "

@@ -455,20 +455,15 @@ class Run:
 
     def _tell(self, solved: Solved, labels, sizes: list, seconds: float, about) -> None:
         """Say what was found, to programs or to people."""
-        fitted = solved.cuts[0].fitted if len(self.ks) == 1 else {}
-        compared = fitted.get("comparison_", [])
         if self.as_json:
             facts = self._facts(solved, labels, sizes)
             if self.distinct is not None:
                 facts["clusterings"] = list(about["names"])
-            if compared:
-                facts |= {"best_method": fitted["best_method_"], "comparison": compared}
             if about.get("ids") is not None and self.output == "-":
                 facts["objects"] = about["ids"]
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
         elif not self.quiet:
-            n, row = len(labels), "{method}: ANMI {anmi:.4f}, k={n_clusters}, "
-            least = self.min_certainty
+            n, least = len(labels), self.min_certainty
             doubt = "" if least is None else f" (certainty below {least:g})"
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
@@ -476,10 +471,6 @@ class Run:
                     f"  {'' if k is None else f'k={k}: '}{in_sizes(own, n - sum(own))}"
                     + doubt * (n > sum(own))
                     for k, own in zip(self.ks, sizes, strict=True)
-                ),
-                *(
-                    f"  {row}{{seconds:.2f}} s".format(**own) + ", kept" * (i == 0)
-                    for i, own in enumerate(compared)
                 ),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),

@@ -51,7 +51,7 @@ def main() -> None:
 
 def take(question: str, options: argparse.Namespace) -> None:
     """Measure what is missing of a question."""
-    path = RESULTS / f"{question}-{options.half}.jsonl"
+    path = RESULTS / f"{question}-{options.half}.jsonl.gz"
     rows = read_lines(path) if path.exists() else []
     done = {(row["set"], row["run"]) for row in rows}
     runs = QUESTIONS[question].runs

@@ -21,6 +21,7 @@ PARENTS = {
     ],
     "performance": ["speed/report", "pce/pce"],
     "guide/which-method": ["methods/methods"],
+    "evidence": ["evidence/evidence"],
 }
 
 

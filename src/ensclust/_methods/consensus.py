@@ -37,7 +37,8 @@ def consensus(
     method : str, class or estimator, default="ecpcs-mc"
         One of :func:`ensclust.methods`, or a method of your own:
         "package.module:Class", a class that derives from
-        :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used.
+        :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used. The
+        page "Evidence" shows what the default rests on.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" negative labels, the noise of a clustering, are one more
         cluster of it; NaN and None stay missing.

@@ -15,13 +15,13 @@ SHARED_WORDING = {
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
         Clusters per base clustering, see :func:`ensclust.generate`. None draws each
         from n_clusters to ``floor(min(sqrt(n_samples), 100))``, as the paper does; from
-        2 where n_clusters is no number.""",
+        2 where n_clusters is no number (the page "Evidence" says why).""",
     "weights": """weights : array-like of shape (M,), "agreement", "size" or None
         How much each base clustering counts: at least 0, where 0 leaves it out. Only
         ratios matter. "agreement" derives them from how far the others confirm a
         clustering, see :func:`ensclust.agreement_weights`, "size" from how finely it
         divides the objects, see :func:`ensclust.size_weights`; None, the default, is
-        all alike.""",
+        all alike (the page "Evidence" says why).""",
     "cluster_weights": """cluster_weights : array-like of shape (Nc,), "eci" or None
         How much each base cluster counts, above 0 and up to 1, those of each clustering
         in the order of their labels. "eci" weighs a cluster by how far the other

@@ -7,13 +7,14 @@ and :func:`suggest`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
 from ensclust import _kernels, similarity
 from ensclust._cuts import partition
-from ensclust._ensemble.agreement import contingency
+from ensclust._ensemble.agreement import contingency, mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.mean_coassociation import Histograms, item_consensus
 from ensclust._support import parallel
@@ -53,6 +54,16 @@ CRITERIA = {
     "lifetime": Criterion("lifetime in the dendrogram", "largest"),
     "eigengap": Criterion("eigengap of the cluster graph", "largest"),
 }
+# What the null model corrects, for each k the least over the kinds of noise.
+CORRECTED = {
+    "anmi_excess": Criterion(
+        "mean NMI with the inputs, above that of noise", "largest"
+    ),
+    "rcsi": Criterion("ambiguous pairs against noise, log ratio", "largest"),
+    "area_excess": Criterion("area under the consensus CDF, above noise", "largest"),
+}
+CORRECTS = {"anmi_excess": "anmi", "rcsi": "pac", "area_excess": "cdf_area"}
+TITLED = CRITERIA | CORRECTED
 
 
 def suggest(
@@ -90,7 +101,7 @@ def suggest(
     >>> suggest("silhouette", [2, 3, 4, 5], np.array([0.5, 0.9, 0.92, 0.94]))
     3
     """
-    rule = CRITERIA[name].rule if rule is None else rule
+    rule = TITLED[name].rule if rule is None else rule
     defined = ~np.isnan(values)
     if not defined.any():
         return None
@@ -161,6 +172,24 @@ def stands_out(
     if score[at] > _UNRELATED**2 and any(pac(i) < _AMBIGUOUS for i in sorted(tried)):
         return True
     return bool(np.nanmax(eigengaps()) > _GAP)
+
+
+def judge(
+    ensemble: Ensemble,
+    labels: np.ndarray,
+    names: Sequence[str],
+    *,
+    n_jobs: int | None = None,
+) -> dict[str, float]:
+    """Return the criteria of one clustering, of those that judge one at a time."""
+    pairs = cache(partial(consensus_pairs, ensemble, labels, n_jobs=n_jobs))
+    known: dict[str, Callable[[], float]] = {
+        "cdf_area": lambda: cdf_area(pairs()),
+        "pac": lambda: pac(pairs()),
+        "anmi": lambda: mean_nmi(ensemble, labels),
+        "silhouette": lambda: silhouette(ensemble, labels),
+    }
+    return {name: known[name]() for name in names}
 
 
 def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._quality.criteria import CRITERIA
+from ensclust._quality.criteria import TITLED
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
 # What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
 DEFAULT_CRITERION = "anmi"
+LEVEL = 0.05  # p above which there are no clusters to tell
+PERMUTED = "permuted labels"
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +33,13 @@ class KSelection:
         is left out.
     n_judged : int
         Number of objects that were judged: all, or a sample.
+    p : float or None
+        How often noise is as clear as the data, (b + 1) / (B + 1) for b of B draws;
+        None with labels alone that agree, which cannot tell.
+    null : str
+        What was drawn.
+    is_noise : bool
+        Whether nothing speaks for clusters; ``best_k`` is then 1.
     """
 
     method: str
@@ -38,10 +47,18 @@ class KSelection:
     scores: dict[str, tuple[float, ...]]
     suggested: dict[str, int]
     n_judged: int
+    p: float | None = None
+    null: str = ""
+    is_noise: bool = False
 
     @property
     def best_k(self) -> int:
-        """The suggestion of the decisive criterion; the smallest k if there is none."""
+        """The suggestion of the decisive criterion; 1 if nothing speaks for clusters.
+
+        The smallest k where there is no suggestion.
+        """
+        if self.is_noise:
+            return 1
         return self.suggested.get(self.decisive, self.ks[0])
 
     @property
@@ -137,7 +154,7 @@ class KSelection:
 
 
 def _rule(name: str) -> str:
-    return f"{CRITERIA[name].rule} {CRITERIA[name].title}"
+    return f"{TITLED[name].rule} {TITLED[name].title}"
 
 
 def _relative_growth(area: Sequence[float]) -> list[float]:

@@ -19,11 +19,12 @@ CHOOSING, CONFIRMING = HALVES = ("choosing", "confirming")
 MOST = 5_000  # objects of a run; of more, so many are drawn by its number
 DIGITS = "digits"  # comes with scikit-learn
 FILES = (
-    "balance banana bc bupa contraceptive ctg dermatology ecoli glass hayes-roth heart "
-    "ionosphere iris led7digit lr ls magic mammographic mnist movement_libras "
-    "newthyroid page-blocks pd phoneme pima ring sonar spambase twonorm vowel wdbc "
-    "wine yeast zoo"
-).split()
+    "balance", "banana", "bc", "bupa", "contraceptive", "ctg", "dermatology",
+    "ecoli", "glass", "hayes-roth", "heart", "ionosphere", "iris", "led7digit",
+    "lr", "ls", "magic", "mammographic", "mnist", "movement_libras", "newthyroid",
+    "page-blocks", "pd", "phoneme", "pima", "ring", "sonar", "spambase", "twonorm",
+    "vowel", "wdbc", "wine", "yeast", "zoo",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,15 @@ MADE = {
         for apart in (3, 4, 6)
     },
     "uneven": {
-        "uneven-sizes-k5": (blobs, {"k": 5, "d": 3, "apart": 6, "sizes": [16, 8, 4, 2, 1]}),
+        "uneven-sizes-k5": (
+            blobs,
+            {"k": 5, "d": 3, "apart": 6, "sizes": [16, 8, 4, 2, 1]},
+        ),
         "uneven-sizes-k8": (blobs, {"k": 8, "d": 6, "apart": 5, "sizes": _FALLING}),
-        "uneven-widths-k5": (blobs, {"k": 5, "d": 3, "apart": 9, "spread": [0.5, 1, 1, 2, 3]}),
+        "uneven-widths-k5": (
+            blobs,
+            {"k": 5, "d": 3, "apart": 9, "spread": [0.5, 1, 1, 2, 3]},
+        ),
         "uneven-both-k8": (
             blobs,
             {"k": 8, "d": 6, "apart": 8, "sizes": _FALLING, "spread": 0.5 + _FALLING},

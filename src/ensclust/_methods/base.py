@@ -403,11 +403,11 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
 
     def _select(self, counts: Any, seed: int, **features) -> tuple[int, dict[str, Any]]:
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
-        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
+        from ensclust._quality.k_selection import DEFAULTS  # noqa: PLC0415
 
         found = select_k(
             counts,
-            criteria=[DEFAULT_CRITERION],
+            criteria=DEFAULTS if features else DEFAULTS[1:],
             random_state=seed,
             n_jobs=self.n_jobs,
             **features,

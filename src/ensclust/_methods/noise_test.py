@@ -14,7 +14,11 @@ from sklearn.utils.extmath import randomized_svd
 
 from ensclust._ensemble.agreement import pairwise_nmi
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._generate.generation import EnsembleGenerator, default_base_k
+from ensclust._generate.generation import (
+    EnsembleGenerator,
+    default_base_k,
+    draw_base_k,
+)
 from ensclust._methods import driver
 from ensclust._methods.base import BaseConsensus, any_cut_is_fine
 from ensclust._quality import criteria as criteria_
@@ -26,6 +30,7 @@ _OBJECTS = 500  # that are clustered again and again, unless there are fewer
 _CLUSTERINGS = 20  # of each, at most
 _AXES = 50  # features, or principal axes of more
 _PER_CLUSTER = 5  # objects of a base cluster, at least, where objects are drawn
+_TIE = 1e-12
 _LEAST_PAC = 1e-3  # below which differences do not count
 
 
@@ -36,7 +41,8 @@ class NoiseTest:
     Attributes
     ----------
     observed : dict of str to ndarray of shape (n_ks,)
-        The criteria "anmi", "pac" and "cdf_area" of the data for each k.
+        Criteria of the data for each k; "agreement", the mean NMI of all pairs of base
+        clusterings, is one number, (1,).
     drawn : dict of str to dict of str to ndarray of shape (B, n_ks)
         The same of the draws, by kind of noise.
     n_objects : int
@@ -53,10 +59,9 @@ class NoiseTest:
         return max(self.p_of(kind) for kind in self.drawn)
 
     def p_of(self, kind: str) -> float:
-        """Return the share of draws of a kind that are as clear as the data."""
-        return exceeding(
-            clearest(np.vstack([self.observed["anmi"], self.drawn[kind]["anmi"]]))
-        )
+        """Return p = (b + 1) / (B + 1): in b of B draws clusterings agree as much."""
+        drawn = self.drawn[kind]["agreement"][:, 0]
+        return exceeding(np.append(self.observed["agreement"], drawn))
 
     def excess(self, name: str) -> np.ndarray:
         """Return by how much a criterion is better than of noise, for each k.
@@ -68,24 +73,24 @@ class NoiseTest:
         noise = [_mean_of(drawn[name]) for drawn in self.drawn.values()]
         return np.min([own - oriented(name, mean) for mean in noise], axis=0)
 
+    def near(self, name: str, best: int) -> np.ndarray:
+        """Return which k the one at ``best`` does not lead by more than noise allows.
+
+        Its lead in excess is at most the standard deviation of its lead in draws, the
+        largest of all kinds of noise.
+        """
+        excess = self.excess(name)
+        leads = [
+            own[:, [best]] - own
+            for own in (oriented(name, drawn[name]) for drawn in self.drawn.values())
+        ]
+        square = [_mean_of((lead - _mean_of(lead)) ** 2) for lead in leads]
+        return excess[best] - excess <= np.sqrt(np.max(square, axis=0))
+
 
 def oriented(name: str, values: np.ndarray) -> np.ndarray:
     """Return a criterion so that more is clearer: -log of "pac", others as they are."""
     return -np.log(np.maximum(values, _LEAST_PAC)) if name == "pac" else values
-
-
-def clearest(values: np.ndarray) -> np.ndarray:
-    """Return how far each row, (B + 1, n_ks), lies above all, at its best k.
-
-    In standard deviations of all rows together, so that any of them is as likely to be
-    the highest if they are alike. A k that some row lacks does not count.
-    """
-    values = values[:, ~np.isnan(values).any(axis=0)]
-    spread = values.std(axis=0)
-    values = values[:, spread > 0]
-    if not values.shape[1]:
-        return np.zeros(len(values))
-    return ((values - values.mean(axis=0)) / spread[spread > 0]).max(axis=1)
 
 
 def _mean_of(values: np.ndarray) -> np.ndarray:
@@ -98,7 +103,7 @@ def _mean_of(values: np.ndarray) -> np.ndarray:
 
 def exceeding(values: np.ndarray) -> float:
     """Return p = (b + 1) / (B + 1): b of B values are not below the first one."""
-    return float((values >= values[0]).mean())
+    return float((values >= values[0] - _TIE).mean())
 
 
 def noise_test(
@@ -125,8 +130,7 @@ def noise_test(
     ks : list of int
         Numbers of clusters.
     names : tuple of str
-        Criteria that are compared, of "anmi", which the test needs, "pac" and
-        "cdf_area".
+        Criteria that are corrected, any of "anmi", "pac" and "cdf_area".
     n_draws : int
         Draws of each kind of noise.
     seed : int
@@ -135,11 +139,13 @@ def noise_test(
     Returns
     -------
     NoiseTest
-        Time and memory of 3 ``n_draws`` + 1 small clusterings, whatever N.
+        Time and memory of 3 ``n_draws`` + 1 ensembles of 500 objects, whatever N.
     """
     seeds = np.random.SeedSequence(seed).spawn(2 + len(NULL_KINDS) * n_draws)
-    rows = _rows(X, np.random.default_rng(seeds[0]))
-    generator = _smaller(generator, X.shape[0], len(rows))
+    rng = np.random.default_rng(seeds[0])
+    rows = _rows(X, rng)
+    drawn_by = int(rng.integers(2**31 - 1))
+    generator = _smaller(generator, X.shape[0], len(rows), drawn_by)
     null = NullModel(rows)
     kinds = [kind for kind in NULL_KINDS for _ in range(n_draws)]
 
@@ -153,7 +159,9 @@ def noise_test(
     tasks = list(zip([None, *kinds], seeds[1:], strict=True))
     found = parallel.run(judged, tasks, n_jobs=model.n_jobs, phase="noise")
     drawn = {
-        kind: {name: np.array([found[1 + i][name] for i in places]) for name in names}
+        kind: {
+            name: np.array([found[1 + i][name] for i in places]) for name in found[0]
+        }
         for kind, places in zip(
             NULL_KINDS, np.arange(len(kinds)).reshape(-1, n_draws), strict=True
         )
@@ -168,22 +176,24 @@ def agree_by_chance(ensemble: Ensemble, *, n_draws: int, seed: int) -> float:
     agrees with itself. Time B N M^2 / 2.
     """
     rng = np.random.default_rng(seed)
-    columns = list(ensemble.labels.T[: ensemble.n_clusterings])
+    columns = list(ensemble.labels.T)
     if len(columns) > _CLUSTERINGS:
         chosen = rng.choice(len(columns), _CLUSTERINGS, replace=False)
         columns = [columns[m] for m in np.sort(chosen)]
     if len(columns) < 2:
         return 0.0
-    drawn = [
-        _mean_agreement([rng.permutation(own) for own in columns])
-        for _ in range(n_draws)
+    every = [columns]
+    every += [[rng.permutation(own) for own in columns] for _ in range(n_draws)]
+    made = [_mean_agreement(Ensemble.from_clusterings(own)) for own in every]
+    return exceeding(np.array(made))
+
+
+def _mean_agreement(ensemble: Ensemble) -> float:
+    """Return the mean NMI of all pairs of clusterings; 0 where they share no object."""
+    scores = pairwise_nmi(ensemble, n_jobs=1)[
+        np.triu_indices(ensemble.n_clusterings, 1)
     ]
-    return exceeding(np.array([_mean_agreement(columns), *drawn]))
-
-
-def _mean_agreement(columns: list[np.ndarray]) -> float:
-    scores = pairwise_nmi(Ensemble.from_clusterings(columns))
-    return float(np.nansum(scores[np.triu_indices(len(scores), 1)]))
+    return float(np.nan_to_num(scores).mean()) if len(scores) else 1.0
 
 
 def _rows(X: Any, rng: np.random.Generator) -> np.ndarray:
@@ -203,23 +213,21 @@ def _rows(X: Any, rng: np.random.Generator) -> np.ndarray:
     return left * size
 
 
-def _smaller(generator: EnsembleGenerator, n: int, n_rows: int) -> EnsembleGenerator:
-    """Return the same generator for some of n objects."""
-    asked = int(generator.n_clusterings)
-    base_k = generator.base_k
-    base_k = default_base_k(n) if base_k is None else base_k
-    most = n_rows if n_rows == n else max(2, n_rows // _PER_CLUSTER)
-    if isinstance(base_k, tuple):
-        base_k = tuple(min(k, most) for k in base_k)
-    elif np.ndim(base_k):
-        base_k = [min(k, most) for k in base_k]
-        if asked > _CLUSTERINGS:
-            places = np.linspace(0, asked - 1, _CLUSTERINGS).astype(int)
-            base_k = [base_k[place] for place in places]
-    else:
-        base_k = min(base_k, most)
+def _smaller(
+    generator: EnsembleGenerator, n: int, n_rows: int, seed: int
+) -> EnsembleGenerator:
+    """Return a generator for some of n objects, whose numbers of clusters are drawn.
+
+    Data and draws share them, so that they differ by nothing else.
+    """
+    m = int(generator.n_clusterings)
+    base_k = default_base_k(n) if generator.base_k is None else generator.base_k
+    ks = draw_base_k(base_k, n, m, np.random.RandomState(seed))
+    if n_rows < n:
+        ks = [min(k, max(2, n_rows // _PER_CLUSTER)) for k in ks]
+    places = np.linspace(0, m - 1, min(m, _CLUSTERINGS)).astype(int)
     return clone(generator).set_params(
-        n_clusterings=min(asked, _CLUSTERINGS), base_k=base_k
+        n_clusterings=len(places), base_k=[ks[place] for place in places]
     )
 
 
@@ -230,7 +238,8 @@ def _judged(
     own = clone(generator).set_params(random_state=seed)
     ensemble = own.fit_checked(rows).ensemble_
     found = {name: np.full(len(ks), np.nan) for name in names}
-    if ensemble.n_absent == ensemble.n_objects:
+    found["agreement"] = np.array([_mean_agreement(ensemble)])
+    if not names or ensemble.n_absent == ensemble.n_objects:
         return found
     ensemble = ensemble.present()
     most = len(ensemble.fragments().counts)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ensclust._ensemble.agreement import each_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._generate.generation import EnsembleGenerator
 from ensclust._methods import driver
@@ -21,10 +22,16 @@ from ensclust._quality.criteria import (
     CORRECTED,
     CORRECTS,
     CRITERIA,
+    also_suggested,
     stands_out,
     suggest,
 )
-from ensclust._quality.k_selection import DEFAULT_CRITERION, LEVEL, PERMUTED, KSelection
+from ensclust._quality.k_selection import (
+    DEFAULT_CRITERION,
+    LEVEL,
+    WITH_FEATURES,
+    KSelection,
+)
 from ensclust._support.features import validate_features
 from ensclust._support.validation import (
     check_choices,
@@ -151,7 +158,7 @@ def select_k(
             generator,
             model,
             ks,
-            names=tuple({"anmi", *(CORRECTS[n] for n in names if n in CORRECTS)}),
+            names=tuple(CORRECTS[n] for n in names if n in CORRECTS),
             n_draws=n_null,
             seed=rng.randint(2**31 - 1),
         )
@@ -165,20 +172,10 @@ def select_k(
         sample.n_objects,
     )
     if ks == [1]:
-        return found
+        return replace(found, best_k_range=(1,))
     if noise is not None:
         return _tested(found, noise, n_null)
-    p = agree_by_chance(sample, n_draws=max(n_null, 19), seed=seed)
-    if p > LEVEL:
-        found = replace(found, p=p, null=PERMUTED, is_noise=True)
-        warn(
-            f"the base clusterings agree no more than by chance (p = {p:.2g}), so "
-            "best_k = 1: there is nothing that they have in common."
-        )
-        return found
-    if found.decisive == DEFAULT_CRITERION:
-        found = _doubted(found, sample, labels, model.n_jobs)
-    return found
+    return _untested(found, sample, labels, model.n_jobs, n_null, seed)
 
 
 def _features(X, ensemble, generator, rng, n_jobs) -> tuple:
@@ -216,7 +213,38 @@ def _tested(found: KSelection, noise: NoiseTest, n_null: int) -> KSelection:
             f"no number of clusters from {found.ks[0]} to {found.ks[-1]} is clearer "
             f"than in noise (p = {p:.2g}), so best_k = 1: there may be no clusters."
         )
-    return replace(found, p=p, null=null, is_noise=p > LEVEL)
+        return replace(found, p=p, null=null, best_k_range=(1,), is_noise=True)
+    near = [found.best_k]
+    if found.decisive == WITH_FEATURES:
+        best = found.ks.index(found.best_k)
+        near = np.array(found.ks)[noise.near(CORRECTS[WITH_FEATURES], best)].tolist()
+    return replace(found, p=p, null=null, best_k_range=tuple(near))
+
+
+def _untested(
+    found: KSelection, sample: Ensemble, labels: dict, n_jobs, n_null: int, seed: int
+) -> KSelection:
+    """Return what labels alone can tell: whether they agree, and how firmly on k."""
+    n_draws = n_null or _FEWEST_DRAWS
+    p = agree_by_chance(sample, n_draws=n_draws, seed=seed)
+    if p > LEVEL:
+        warn(
+            f"the base clusterings agree no more than by chance (p = {p:.2g}), so "
+            "best_k = 1: they have nothing in common."
+        )
+        null = f"{n_draws} draws of permuted labels"
+        return replace(found, p=p, null=null, best_k_range=(1,), is_noise=True)
+    if found.decisive != DEFAULT_CRITERION:
+        return replace(found, best_k_range=(found.best_k,))
+    found = _doubted(found, sample, labels, n_jobs)
+    if found.is_noise:
+        return replace(found, best_k_range=(1,))
+    each = np.full((sample.n_clusterings, len(found.ks)), np.nan)
+    for i, k in enumerate(found.ks):
+        if k in labels:
+            each[:, i] = np.nan_to_num(each_nmi(sample, labels[k]))
+    near = also_suggested(DEFAULT_CRITERION, found.ks, each, seed)
+    return replace(found, best_k_range=tuple(sorted({found.best_k, *near})))
 
 
 def _doubted(found: KSelection, sample, labels: dict, n_jobs) -> KSelection:

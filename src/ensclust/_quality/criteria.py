@@ -23,6 +23,7 @@ from ensclust._trees.dendrogram import Dendrogram
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
+_SAMPLES, _OFTEN = 200, 0.05  # of clusterings, and the share of them that counts
 # What noise and clear clusters were found to differ by, see stands_out.
 _STEADY = 0.1  # growth of ANMI^2 in log k beyond the suggested k, by that up to it
 _UNRELATED, _AGREEING = 0.3, 0.74  # ANMI
@@ -111,6 +112,20 @@ def suggest(
     if rule == "knee":
         score = _above_chord(name, k, score, last=ks[-1])
     return int(k[np.argmax(score >= score.max() - _TIE)])
+
+
+def also_suggested(
+    name: str, ks: Sequence[int], each: np.ndarray, seed: int
+) -> list[int]:
+    """Return the k that a mean over clusterings, (M, n_ks), may as well suggest.
+
+    Those of at least 5 % of 200 samples of the clusterings with replacement.
+    """
+    rng, m = np.random.default_rng(seed), len(each)
+    times = rng.multinomial(m, np.full(m, 1 / m), size=_SAMPLES) / m
+    found = [suggest(name, ks, values) for values in times @ each]
+    every, counts = np.unique([k for k in found if k is not None], return_counts=True)
+    return every[counts >= _OFTEN * _SAMPLES].astype(int).tolist()
 
 
 def _above_chord(name, k, score, last) -> np.ndarray:

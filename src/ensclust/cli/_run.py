@@ -414,10 +414,13 @@ class Run:
         """Say what was found, to programs or to people."""
         fitted = solved.cuts[0].fitted if len(self.ks) == 1 else {}
         compared = fitted.get("comparison_", [])
+        selected = fitted.get("selection_")
         if self.as_json:
             facts = self._facts(solved, labels, sizes)
             if compared:
                 facts |= {"best_method": fitted["best_method_"], "comparison": compared}
+            if selected is not None:
+                facts |= {"p": selected.p, "best_k_range": selected.best_k_range}
             if about.get("ids") is not None and self.output == "-":
                 facts["objects"] = about["ids"]
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
@@ -433,6 +436,7 @@ class Run:
                     f"  {row}{{seconds:.2f}} s".format(**own) + ", kept" * (i == 0)
                     for i, own in enumerate(compared)
                 ),
+                *[f"  {selected.outcome}"] * (selected is not None),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),
             ]

@@ -65,12 +65,10 @@ def test_noise_is_one_cluster_and_said_to_be():
 
 def test_clusters_are_clearer_than_noise():
     found = select_k(X=CLEAR, **QUICK)  # warnings are errors here
-    assert (found.best_k, found.p, found.decisive) == (5, 0.05, "anmi_excess")
+    assert (found.best_k, found.p, found.decisive) == (5, 0.05, "eigengap")
     assert 5 in found.best_k_range
     assert "clearer than noise: p = 0.05, 19 draws of each of 3 kinds" in repr(found)
-    assert [row["anmi_excess"] for row in found.table] == list(
-        found.scores["anmi_excess"]
-    )
+    assert [row["eigengap"] for row in found.table] == list(found.scores["eigengap"])
 
 
 def test_threads_do_not_change_the_answer():

@@ -76,16 +76,14 @@ class NoiseTest:
     def near(self, name: str, best: int) -> np.ndarray:
         """Return which k the one at ``best`` does not lead by more than noise allows.
 
-        Its lead in excess is at most the standard deviation of its lead in draws, the
+        Its lead is at most the standard deviation of the same difference in draws, the
         largest of all kinds of noise.
         """
-        excess = self.excess(name)
-        leads = [
-            own[:, [best]] - own
-            for own in (oriented(name, drawn[name]) for drawn in self.drawn.values())
-        ]
+        own = oriented(name, self.observed[name])
+        noise = [oriented(name, drawn[name]) for drawn in self.drawn.values()]
+        leads = [values[:, [best]] - values for values in noise]
         square = [_mean_of((lead - _mean_of(lead)) ** 2) for lead in leads]
-        return excess[best] - excess <= np.sqrt(np.max(square, axis=0))
+        return own[best] - own <= np.sqrt(np.max(square, axis=0))
 
 
 def oriented(name: str, values: np.ndarray) -> np.ndarray:
@@ -130,7 +128,7 @@ def noise_test(
     ks : list of int
         Numbers of clusters.
     names : tuple of str
-        Criteria that are corrected, any of "anmi", "pac" and "cdf_area".
+        Criteria that are compared, any of "eigengap", "anmi", "pac" and "cdf_area".
     n_draws : int
         Draws of each kind of noise.
     seed : int
@@ -239,18 +237,21 @@ def _judged(
     ensemble = own.fit_checked(rows).ensemble_
     found = {name: np.full(len(ks), np.nan) for name in names}
     found["agreement"] = np.array([_mean_agreement(ensemble)])
-    if not names or ensemble.n_absent == ensemble.n_objects:
+    if ensemble.n_absent == ensemble.n_objects:
         return found
     ensemble = ensemble.present()
+    if "eigengap" in names:
+        found["eigengap"] = criteria_.eigengaps(ensemble, ks, n_jobs=1)
     most = len(ensemble.fragments().counts)
     possible = [k for k in ks if k <= most]
-    if not possible:
+    of_labels = [name for name in names if name != "eigengap"]
+    if not possible or not of_labels:
         return found
     with any_cut_is_fine():
         cuts = driver.solve(model, ensemble, possible, seed).cuts
     for i, (k, cut) in enumerate(zip(possible, cuts, strict=True)):
         if cut.n_clusters == k:
-            values = criteria_.judge(ensemble, cut.labels, names, n_jobs=1)
-            for name in names:
+            values = criteria_.judge(ensemble, cut.labels, of_labels, n_jobs=1)
+            for name in of_labels:
                 found[name][i] = values[name]
     return found

@@ -158,7 +158,7 @@ def select_k(
             generator,
             model,
             ks,
-            names=tuple(CORRECTS[n] for n in names if n in CORRECTS),
+            names=(WITH_FEATURES, *(CORRECTS[n] for n in names if n in CORRECTS)),
             n_draws=n_null,
             seed=rng.randint(2**31 - 1),
         )
@@ -170,6 +170,7 @@ def select_k(
         {name: tuple(values.tolist()) for name, values in scores.items()},
         {name: k for name, k in suggested.items() if k is not None},
         sample.n_objects,
+        has_features=noise is not None,
     )
     if ks == [1]:
         return replace(found, best_k_range=(1,))
@@ -215,9 +216,9 @@ def _tested(found: KSelection, noise: NoiseTest, n_null: int) -> KSelection:
         )
         return replace(found, p=p, null=null, best_k_range=(1,), is_noise=True)
     near = [found.best_k]
-    if found.decisive == WITH_FEATURES:
+    if found.decisive in noise.observed:
         best = found.ks.index(found.best_k)
-        near = np.array(found.ks)[noise.near(CORRECTS[WITH_FEATURES], best)].tolist()
+        near = np.array(found.ks)[noise.near(found.decisive, best)].tolist()
     return replace(found, p=p, null=null, best_k_range=tuple(near))
 
 

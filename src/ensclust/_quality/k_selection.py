@@ -11,7 +11,7 @@ from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
 # What "auto" goes by, with features and with labels alone: docs/choosing-k.md.
-WITH_FEATURES, DEFAULT_CRITERION = DEFAULTS = ("anmi_excess", "anmi")
+WITH_FEATURES, DEFAULT_CRITERION = DEFAULTS = ("eigengap", "anmi")
 LEVEL = 0.05  # p above which there are no clusters to tell
 
 
@@ -41,12 +41,14 @@ class KSelection:
         What was drawn and how often; "" where nothing was.
     best_k_range : tuple of int
         The numbers of clusters that cannot be told apart from ``best_k``. With features
-        those whose "anmi_excess" is below that of ``best_k`` by at most the standard
+        those whose "eigengap" is below that of ``best_k`` by at most the standard
         deviation that the same difference has in noise. With labels alone those that
         the criterion suggests for at least 5 % of 200 samples, with replacement, of the
         base clusterings, the consensus being the same.
     is_noise : bool
         Whether nothing speaks for clusters; ``best_k`` is then 1.
+    has_features : bool
+        Whether features were compared with noise.
     """
 
     method: str
@@ -58,6 +60,7 @@ class KSelection:
     null: str = ""
     best_k_range: tuple[int, ...] = ()
     is_noise: bool = False
+    has_features: bool = False
 
     @property
     def best_k(self) -> int:
@@ -72,7 +75,8 @@ class KSelection:
     @property
     def decisive(self) -> str:
         """The criterion that ``best_k`` follows: a default, or the first with one."""
-        every = (*DEFAULTS, *self.suggested)
+        defaults = DEFAULTS if self.has_features else DEFAULTS[1:]
+        every = (*defaults, *self.suggested)
         return next((name for name in every if name in self.suggested), "")
 
     @property

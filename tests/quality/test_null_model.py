@@ -87,3 +87,11 @@ def test_groups_on_an_axis_are_not_drawn_again():
         drawn = NullModel(X).draw(kind, rng)
         between = ((drawn > 3) & (drawn < 7)).mean()
         assert between > 0.1, kind  # of the data: none
+
+
+def test_features_of_few_values_are_drawn_independently():
+    rng = np.random.default_rng(0)
+    cells = np.repeat(rng.integers(0, 2, (500, 1)), 3, axis=1)
+    drawn = NullModel(cells.astype(float)).draw("features", rng)
+    assert set(np.unique(drawn)) == {0, 1}
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.2

@@ -25,7 +25,7 @@ class NullModel:
 
     - "axes": scores on the principal axes, independent of each other;
     - "features": the features themselves, dependent as their ranks are (a Gaussian
-      copula). A feature of few distinct values keeps them;
+      copula). A feature of few distinct values keeps them, and is independent;
     - "radius": the distance from the mean, in units of the principal axes' standard
       deviations; directions are uniform.
 
@@ -85,7 +85,7 @@ def unimodal(values: np.ndarray) -> Callable[[Any], np.ndarray]:
     distinct values, which are all that is drawn.
     """
     points, counts = np.unique(values, return_counts=True)
-    if len(points) < 3 or len(points) < len(values) / 2:
+    if _is_discrete(points, values):
         share = _single_peak(counts / len(values), np.ones(len(points)))
         steps = np.cumsum(share)[:-1]
         return lambda u: points[np.searchsorted(steps, u, side="right")]
@@ -97,6 +97,11 @@ def unimodal(values: np.ndarray) -> Callable[[Any], np.ndarray]:
     own = np.interp((np.arange(n) + 0.5) / n, cdf, points)
     stretch = values.std() / own.std()
     return lambda u: mean + (np.interp(u, cdf, points) - own.mean()) * stretch
+
+
+def _is_discrete(points: np.ndarray, values: np.ndarray) -> bool:
+    """Whether a sample has few distinct values, ``points``."""
+    return len(points) < 3 or len(points) < len(values) / 2
 
 
 def _single_peak(density: np.ndarray, width: np.ndarray) -> np.ndarray:
@@ -122,10 +127,17 @@ def _single_peak(density: np.ndarray, width: np.ndarray) -> np.ndarray:
 
 
 def _copula(X: np.ndarray) -> np.ndarray:
-    """Return what makes independent normal numbers correlated as the ranks of X are."""
+    """Return what makes independent normal numbers correlated as the ranks of X are.
+
+    But for features of few values: cells of a table that depend on each other are
+    groups.
+    """
     normal = ndtri((rankdata(X, axis=0) - 0.5) / len(X))
     normal = (normal - normal.mean(axis=0)) / np.maximum(normal.std(axis=0), _NOTHING)
-    size, axes = np.linalg.eigh(normal.T @ normal / len(X))
+    correlation = normal.T @ normal / len(X)
+    few = np.array([_is_discrete(np.unique(own), own) for own in X.T])
+    alone = (few[:, None] | few) & ~np.eye(len(few), dtype=bool)
+    size, axes = np.linalg.eigh(np.where(alone, 0.0, correlation))
     mixing = np.sqrt(size.clip(0))[:, None] * axes.T
     # A feature that is constant has no normal scores, and any will do.
     spread = np.linalg.norm(mixing, axis=0)

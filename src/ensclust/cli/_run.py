@@ -436,7 +436,7 @@ class Run:
                     f"  {row}{{seconds:.2f}} s".format(**own) + ", kept" * (i == 0)
                     for i, own in enumerate(compared)
                 ),
-                *[f"  {selected.outcome}"] * (selected is not None),
+                *([] if selected is None else [f"  {selected.outcome}"]),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),
             ]

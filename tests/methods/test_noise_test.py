@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import ensclust
@@ -17,38 +19,59 @@ CLEAR, _ = make_blobs(150, centers=5, cluster_std=0.5, random_state=3)
 NOISE = np.random.default_rng(0).normal(size=(150, 3))
 
 
-def literal(anmi, agreement):
-    """Return a NoiseTest of two kinds of noise, each with the same draws."""
-    kinds = {"agreement": np.array(agreement[1:])[:, None], "anmi": np.array(anmi[1:])}
+def literal(anmi):
+    """Return a NoiseTest of two kinds of noise, the second a little clearer."""
+    kinds = {"anmi": np.array(anmi[1:])}
     kinds["pac"] = 1 - kinds["anmi"]
     more = {name: values + 0.01 for name, values in kinds.items()}
-    own = {"agreement": np.array(agreement[:1]), "anmi": np.array(anmi[0])}
-    own["pac"] = 1 - own["anmi"]
+    own = {"anmi": np.array(anmi[0]), "pac": 1 - np.array(anmi[0])}
     return NoiseTest(own, {"axes": kinds, "radius": more}, 10)
 
 
-def test_p_is_the_share_of_draws_that_agree_as_much_or_the_data():
-    anmi = [[0.5, 0.9, 0.7], [0.4, 0.5, 0.6], [0.6, 0.5, 0.4]]
-    found = literal(anmi, [0.8, 0.795, 0.2])
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.7, np.nan]), min_size=3, max_size=3),
+        min_size=3,
+        max_size=8,
+    )
+)
+def test_p_is_the_share_of_draws_as_clear_as_the_data(anmi):
+    """By definition: standardised for each k, the largest of each, then its rank."""
+    clear = []
+    for row in anmi:
+        best = 0.0 if any(map(np.isnan, row)) else -np.inf
+        for value, column in zip(row, zip(*anmi, strict=True), strict=True):
+            known = [x for x in column if not np.isnan(x)]
+            spread = np.std(known) if known else 0.0
+            is_defined = not np.isnan(value) and spread > 1e-12
+            own = (value - np.mean(known)) / spread if is_defined else 0.0
+            best = max(best, own)
+        clear.append(best)
+    expected = np.mean(np.array(clear) >= clear[0] - 1e-9)
+    assert literal(anmi).p_of("axes") == pytest.approx(expected)
+
+
+def test_p_is_the_largest_of_all_kinds_of_noise():
+    found = literal([[0.9], [0.895], [0.2]])
     assert found.p_of("axes") == pytest.approx(1 / 3)
-    assert found.p_of("radius") == pytest.approx(2 / 3)  # 0.805 exceeds 0.8
+    assert found.p_of("radius") == pytest.approx(2 / 3)  # 0.905 exceeds 0.9
     assert found.p == found.p_of("radius")
 
 
 def test_corrected_criteria_are_differences_to_the_mean_of_the_closest_noise():
     anmi = [[0.5, 0.9, 0.7], [0.4, 0.5, 0.6], [0.6, 0.5, 0.4]]
-    found = literal(anmi, [0.8, 0.7, 0.2])
+    found = literal(anmi)
     assert found.excess("anmi") == pytest.approx([-0.01, 0.39, 0.19])
     # log(mean PAC of noise) - log(PAC), M3C's RCSI
     assert found.excess("pac") == pytest.approx(np.log([0.5 / 0.5, 5, 0.5 / 0.3]))
     # Leads of the second k over the third are -0.1 and 0.1 in noise, 0.2 in the data.
     assert found.near("anmi", 1).tolist() == [False, True, False]
-    wider = literal([anmi[0], [0.4, 0.5, 0.8], [0.6, 0.5, 0.2]], [0.8, 0.7, 0.2])
+    wider = literal([anmi[0], [0.4, 0.5, 0.8], [0.6, 0.5, 0.2]])
     assert wider.near("anmi", 1).tolist() == [False, True, True]
 
 
 def test_a_k_that_noise_lacks_has_no_excess():
-    found = literal([[0.5, 0.9], [0.4, np.nan], [0.6, np.nan]], [1, 0, 0])
+    found = literal([[0.5, 0.9], [0.4, np.nan], [0.6, np.nan]])
     assert np.isnan(found.excess("anmi")).tolist() == [False, True]
 
 

@@ -41,8 +41,8 @@ class NoiseTest:
     Attributes
     ----------
     observed : dict of str to ndarray of shape (n_ks,)
-        Criteria of the data for each k; "agreement", the mean NMI of all pairs of base
-        clusterings, is one number, (1,).
+        Criteria of the data for each k, NaN where there are none; "anmi" is always
+        there.
     drawn : dict of str to dict of str to ndarray of shape (B, n_ks)
         The same of the draws, by kind of noise.
     n_objects : int
@@ -59,9 +59,16 @@ class NoiseTest:
         return max(self.p_of(kind) for kind in self.drawn)
 
     def p_of(self, kind: str) -> float:
-        """Return p = (b + 1) / (B + 1): in b of B draws clusterings agree as much."""
-        drawn = self.drawn[kind]["agreement"][:, 0]
-        return exceeding(np.append(self.observed["agreement"], drawn))
+        """Return p = (b + 1) / (B + 1): b of B draws are as clear as the data.
+
+        How clear it is, is the largest ANMI over all k, standardised for each k by the
+        data and the draws together, so that the data are one among them.
+        """
+        values = np.vstack([self.observed["anmi"], self.drawn[kind]["anmi"]])
+        off = values - _mean_of(values)
+        spread = np.sqrt(_mean_of(off**2))
+        clear = np.divide(off, spread, out=np.zeros_like(off), where=spread > _TIE)
+        return exceeding(np.where(np.isnan(clear), 0.0, clear).max(axis=1))
 
     def excess(self, name: str) -> np.ndarray:
         """Return by how much a criterion is better than of noise, for each k.
@@ -128,7 +135,7 @@ def noise_test(
     ks : list of int
         Numbers of clusters.
     names : tuple of str
-        Criteria that are compared, any of "eigengap", "anmi", "pac" and "cdf_area".
+        Criteria that are compared beside "anmi": "eigengap", "pac", "cdf_area".
     n_draws : int
         Draws of each kind of noise.
     seed : int
@@ -235,8 +242,8 @@ def _judged(
     """Return the criteria of one data set for each k."""
     own = clone(generator).set_params(random_state=seed)
     ensemble = own.fit_checked(rows).ensemble_
+    names = tuple(dict.fromkeys(("anmi", *names)))
     found = {name: np.full(len(ks), np.nan) for name in names}
-    found["agreement"] = np.array([_mean_agreement(ensemble)])
     if ensemble.n_absent == ensemble.n_objects:
         return found
     ensemble = ensemble.present()
@@ -245,7 +252,7 @@ def _judged(
     most = len(ensemble.fragments().counts)
     possible = [k for k in ks if k <= most]
     of_labels = [name for name in names if name != "eigengap"]
-    if not possible or not of_labels:
+    if not possible:
         return found
     with any_cut_is_fine():
         cuts = driver.solve(model, ensemble, possible, seed).cuts

@@ -1,0 +1,60 @@
+"""Cases at the edges of the methods, each of which some change would break."""
+
+import numpy as np
+import pytest
+
+import ensclust
+from ensclust import similarity
+from ensclust._methods import METHODS, make
+from ensclust._methods.custom import SIMILARITIES
+from strategies import random_ensemble
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_is_left_of_placeholders_in_documentation(name):
+    documentation = type(make(name, n_clusters=2)).__doc__
+    assert "$" not in documentation
+    assert "noise :" in documentation or "**" in documentation
+
+
+def test_one_object_can_be_compared():
+    ensemble = ensclust.Ensemble.from_clusterings([[0], [0]])
+    found = ensclust.compare(ensemble, 1, methods=["eac"], random_state=0)
+    assert found.labels.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_similarities_by_name_are_those_of_the_functions(name):
+    ensemble = random_ensemble(60, 5, 4, seed=1, noise=0.3)
+    jaccard = similarity.jaccard(ensemble)
+    expected = {
+        "identity": np.eye(ensemble.n_base_clusters),
+        "jaccard": jaccard,
+        "propagated": similarity.propagate(jaccard),
+        "connected-triples": similarity.connected_triples(
+            jaccard, ensemble.cluster_counts
+        ),
+    }
+    assert np.array_equal(SIMILARITIES[name](ensemble), expected[name])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_number_of_clusters_may_come_without_its_name(name):
+    assert type(make(name, n_clusters=2))(5).n_clusters == 5
+
+
+def test_em_may_choose_the_number_of_clusters_by_bic():
+    labels = np.repeat(np.arange(3), 20)[:, None].repeat(6, axis=1)
+    model = ensclust.EM("bic", base="precomputed", random_state=0).fit(labels)
+    assert model.n_clusters_ == 3
+    assert model.n_features_in_ == 6
+
+
+@pytest.mark.filterwarnings("ignore:.*few columns decide")
+@pytest.mark.parametrize("scale", [None, "auto", "standard", "robust"])
+def test_estimators_scale_features_in_every_way(scale):
+    X = np.repeat([[0.0, 0], [9, 900]], 20, axis=0)
+    X += np.random.default_rng(0).normal(size=X.shape)
+    model = ensclust.ECPCSMC(2, scale=scale, random_state=0).fit(X)
+    assert sorted(model.labels_[[0, -1]].tolist()) == [0, 1]
+    assert len(set(model.labels_[:20])) == 1

@@ -5,7 +5,7 @@ import pytest
 
 import ensclust
 from ensclust import similarity
-from ensclust._methods import METHODS, make
+from ensclust._methods import METHODS, families, make
 from ensclust._methods.custom import SIMILARITIES
 from strategies import random_ensemble
 
@@ -58,3 +58,19 @@ def test_estimators_scale_features_in_every_way(scale):
     model = ensclust.ECPCSMC(2, scale=scale, random_state=0).fit(X)
     assert sorted(model.labels_[[0, -1]].tolist()) == [0, 1]
     assert len(set(model.labels_[:20])) == 1
+
+
+def test_weights_of_clusterings_count_in_the_cut_of_a_similarity(monkeypatch):
+    masses = []
+
+    class Cut(families.NormalisedCut):
+        def __init__(self, similarity, mass=None):
+            masses.append(mass)
+            super().__init__(similarity, mass=mass)
+
+    monkeypatch.setattr(families, "NormalisedCut", Cut)
+    ensemble = random_ensemble(60, 3, 2, seed=1, noise=0.02)
+    method = ensclust.CustomConsensus(similarity="jaccard", solver="ncut")
+    ensclust.consensus(ensemble, 2, method, weights=[1, 2, 5], random_state=0)
+    expected = np.repeat([1, 2, 5], ensemble.cluster_counts)
+    assert masses[0] / masses[0][0] == pytest.approx(expected)

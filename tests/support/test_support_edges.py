@@ -1,8 +1,12 @@
 """Cases at the edges of what all rooms share, each of which some change would break."""
 
 import io
+import os
 import re
+import signal
 import sys
+import threading
+import time
 import warnings
 from types import ModuleType
 
@@ -256,3 +260,31 @@ def test_weights_of_objects_may_be_as_many_as_can_be_counted():
     assert validation.check_sample_weight([1, most - 1], 2).sum() == most
     with pytest.raises(ValueError, match="sample_weight"):
         validation.check_sample_weight([1, most], 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_finds_a_setting_unlocked_that_a_thread_was_making():
+    begun = threading.Event()
+
+    def make():
+        begun.set()
+        time.sleep(0.2)
+        return lambda: None
+
+    shared = Shared(make)
+
+    def use():
+        with shared():
+            pass
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # ends it, if it waits for ever
+        use()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()

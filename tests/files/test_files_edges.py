@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from ensclust import datasets
 from ensclust._files import archives, block_files, cleaning, h5ad, tables
 from ensclust._files.cells import Codes
 from ensclust._files.profile import profile
@@ -164,3 +165,8 @@ def test_empty_cells_are_no_value_of_a_column_of_texts(tmp_path):
     colour = profile(path)["columns"][1]
     assert (colour["n_values"], colour["examples"]) == (2, ["red", "blue"])
     assert colour["n_missing"] == 1
+
+
+def test_what_is_known_of_datasets_cannot_be_changed():
+    assert isinstance(datasets.info("bc").class_names, tuple)
+    assert isinstance(datasets.info("bc").class_counts, tuple)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.mixture import GaussianMixture
 
-from ensclust import EnsembleGenerator, generate
+from ensclust import Blocks, EnsembleGenerator, consensus, generate
 from ensclust._generate.scaling import Scaling, exact_sum, standard_scaling
 
 X = make_blobs(80, n_features=3, centers=4, random_state=0)[0]
@@ -46,3 +47,16 @@ def test_sparse_features_are_scaled_as_dense_ones():
 def test_sums_are_exact(values):
     expected = sum(map(Fraction, values), Fraction(0))
     assert exact_sum(np.array(values)) == expected
+
+
+def test_base_clusterers_that_stop_early_are_no_warning():
+    runs = generate(X, 3, base=GaussianMixture(max_iter=1), base_k=4, random_state=0)
+    assert runs.n_clusterings == 3
+    assert generate(X, 3, base_k=4, random_state=0).n_clusterings == 3
+
+
+def test_blocks_of_features_give_the_labels_of_all_together():
+    stream = generate(Blocks(X, rows=30, content="features"), 3, random_state=0)
+    whole = generate(X, 3, random_state=0)
+    found = [np.asarray(consensus(runs, 2, random_state=0)) for runs in (stream, whole)]
+    assert np.array_equal(*found)

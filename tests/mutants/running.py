@@ -21,7 +21,7 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tests.mutants.changes import ROOMS, ROOT, SOURCE, Change
@@ -120,6 +120,8 @@ class Reach:
         """Return the tests of a change in the order in which they are run."""
         if change.room == "_kernels" and change.where:
             tests = self._kernel(change)
+        elif change.where in _called_at_import():
+            tests = set(self._by_path[change.path])
         else:
             tests = self._lines(change.path, change.lines)
         tests = tests or self._by_path[change.path]
@@ -172,6 +174,22 @@ def _text(path: str) -> str:
     if path not in _texts:
         _texts[path] = (ROOT / path).read_text()
     return _texts[path]
+
+
+@cache
+def _called_at_import() -> set[str]:
+    """Return names of functions that decorate others, or are called by modules."""
+    names: set[str] = set()
+    for path in (ROOT / SOURCE).rglob("*.py"):
+        for node in ast.parse(_text(path.relative_to(ROOT).as_posix())).body:
+            is_function = isinstance(node, ast.FunctionDef)
+            parts = node.decorator_list if is_function else [node]
+            inside = [] if isinstance(node, ast.ClassDef) else parts
+            for part in (own for top in inside for own in ast.walk(top)):
+                if isinstance(part, ast.Call):
+                    names.add(getattr(part.func, "id", ""))
+                names.add(getattr(part, "id", "") if is_function else "")
+    return names - {""}
 
 
 def _naming(name: str) -> list[tuple[str, int]]:

@@ -29,3 +29,8 @@ def test_no_number_of_clusters_stands_out_of_noise(best, gap, expected):
         [2, 3, 4], anmi, best, lambda _: 1.0, lambda: np.array([gap, np.nan])
     )
     assert found is expected
+
+
+def test_criteria_choose_by_a_rule_that_is_known():
+    rules = {criterion.rule for criterion in criteria.CRITERIA.values()}
+    assert rules <= {"largest", "smallest", "knee"}

@@ -8,7 +8,6 @@ from docs import check_site, make_pages, make_readme, make_reference, make_resul
 from docs.make_methods import COLUMNS, TARGET, abilities, about, render
 
 import ensclust
-import mutants
 from conftest import ROOT, pages
 from ensclust._methods import METHODS
 from ensclust._quality.criteria import CRITERIA
@@ -179,30 +178,3 @@ def test_links_to_results_and_examples_lead_to_pages_in_the_site():
     source = ["![c](../benchmarks/results/figure.png)"]
     make_results.turn_links(None, "page", source)
     assert source == ["![c](results/figure.png)"]
-
-
-def test_the_page_on_mutants_lists_those_that_survived():
-    page = (ROOT / "docs" / "mutants.md").read_text()
-    total = next(line for line in page.splitlines() if line.startswith("| all |"))
-    n_mutants, *_, n_survived, noticed = (
-        cell.strip() for cell in total.split("|")[2:-1]
-    )
-    assert page.count("\n| `") == int(n_survived)
-    assert float(noticed.rstrip(" %")) >= mutants.GOAL
-    assert noticed == f"{100 * (1 - int(n_survived) / int(n_mutants)):.1f} %"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ('"a b"', '"XXa bXX"', "Words of a message"),
-        ("x = f(a, strict=True)", "x = f(a, )", "The lengths that are compared cannot"),
-        ("run(f, n_jobs=n_jobs)", "run(f, n_jobs=None)", "The number of threads never"),
-        ("run(f, n_jobs=n_jobs)", "run(None, n_jobs=n_jobs)", None),
-        ('kind == "average"', 'kind == "XXaverageXX"', None),
-        ("a < b", "a <= b", None),
-    ],
-)
-def test_a_mutant_needs_a_reason_that_fits_its_change(before, after, expected):
-    found = mutants.reason("linkage.link", before, after)
-    assert found == expected or found.startswith(expected)

@@ -169,7 +169,7 @@ def _encode_masked(
     if missing.all():
         return np.full(len(column), -1), np.zeros(0, np.int64)
     filled = column.data.copy()
-    filled[missing] = filled[np.argmin(missing)]  # so that no value is added
+    filled[missing] = _BLANK.get(filled.dtype.kind, filled[np.argmin(missing)])
     codes, values = encode_column(filled, index, noise, as_names=as_names)
     return np.where(missing, -1, codes.astype(np.int64, copy=False)), values
 
@@ -319,6 +319,7 @@ def _is_hashable(value: Any) -> bool:
 
 
 _NO_LABEL = object()
+_BLANK = {"f": np.nan, "O": None, "U": ""}  # no label; of other types all are labels
 
 
 def _read(value: Any) -> Any:

@@ -1,0 +1,70 @@
+"""The commands: run a sample, write the page."""
+
+import argparse
+import sys
+from functools import partial
+
+from tests.mutants import page, running
+from tests.mutants.changes import ROOMS, Change, sample
+
+SEED, NUMBER = 0, 1500
+_PART = 30  # changes of a room that one worker tries
+
+
+def main() -> int:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="try what has no result yet")
+    run.add_argument("--seed", type=int, default=SEED)
+    run.add_argument("--number", type=int, default=NUMBER)
+    run.add_argument("--room", choices=ROOMS, action="append")
+    run.add_argument(
+        "--survivors",
+        action="store_true",
+        help="try again what survived without a reason",
+    )
+    run.add_argument("--workers", type=int, default=1, help="processes")
+    commands.add_parser("report", help="write docs/mutants.md from the results")
+    given = parser.parse_args()
+    if given.command == "report":
+        return page.write(SEED, NUMBER)
+    _run(given)
+    return 0
+
+
+def _run(given: argparse.Namespace) -> None:
+    """Try changes room by room; results are appended one by one."""
+    drawn = sample(given.seed, given.number)
+    known = page.results()
+    rooms = given.room or ROOMS
+
+    def is_due(one: Change) -> bool:
+        record = known.get(one.id)
+        if record is None or not given.survivors:
+            return record is None and not given.survivors
+        return record["outcome"] == running.SURVIVED and not page.why_of(record)
+
+    todo = [one for one in drawn if one.room in rooms and is_due(one)]
+    if not todo:
+        return
+    running.prepare()
+    most = page.AGAIN if given.survivors else page.SECONDS
+    reach = running.reach(given.workers, most)
+    by_room = [[one for one in todo if one.room == room] for room in rooms]
+    parts = [own[i : i + _PART] for own in by_room for i in range(0, len(own), _PART)]
+    running.together([partial(_try_all, part, reach) for part in parts], given.workers)
+
+
+def _try_all(part: list[Change], reach: running.Reach) -> None:
+    with running.entered(part[0].room):
+        for one in part:
+            tests = reach.tests(one)
+            outcome = running.try_change(one, tests, sum(map(reach.seconds.get, tests)))
+            page.append(one, outcome)
+            print(f"{one.room} {one.id} {outcome}, of {len(tests)} tests: ", end="")
+            print(f"{one.path}: {one.before} -> {one.after}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

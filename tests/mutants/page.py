@@ -1,0 +1,138 @@
+"""What became of the changes: the results, and the page that shows them."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from tests.mutants.changes import ROOMS, ROOT, Change, everything, sample
+from tests.mutants.reasons import reason
+
+RESULTS = ROOT / "tests" / "mutants" / "results.jsonl"
+PAGE = ROOT / "docs" / "mutants.md"
+SECONDS, AGAIN = 5.0, 15.0  # of tests for a change, and for one that survived those
+GOAL = 85  # percent of each room
+OUTCOMES = ("failed", "crashed", "too long", "survived")
+
+
+def results() -> dict[str, dict]:
+    """Return the last result of each change."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    return {record["id"]: record for record in map(json.loads, lines)}
+
+
+def append(change: Change, outcome: str) -> None:
+    """Keep a result."""
+    record = {"id": change.id, "room": change.room, "outcome": outcome}
+    if outcome == "survived":
+        where = f"{change.path.removesuffix('.py')}.{change.where}".strip(".")
+        record |= {"where": where, "before": change.before, "after": change.after}
+    with RESULTS.open("a") as file:
+        file.write(_line(record))
+
+
+def _line(record: dict) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def write(seed: int, number: int) -> int:
+    """Write the page; return 1 where a room is below the goal or not examined."""
+    drawn = sample(seed, number)
+    sizes = {room: len(found) for room, found in everything().items()}
+    known = results()
+    tried = [known[one.id] for one in drawn if one.id in known]
+    RESULTS.write_text("".join(map(_line, tried)))
+    PAGE.write_text(page(tried, sizes, len(drawn), seed))
+    low = [room for room, percent in noticed(tried).items() if percent < GOAL]
+    print(f"{len(tried)} of {len(drawn)} tried; below {GOAL} % noticed: {low or None}")
+    left = [record for record in _survivors(tried) if not why_of(record)]
+    for record in left:
+        print("not examined:", _row(record))
+    return int(bool(left or low or len(tried) < len(drawn)))
+
+
+def page(tried: list[dict], sizes: dict[str, int], n_drawn: int, seed: int) -> str:
+    """Return what is known as Markdown."""
+    n_left = n_drawn - len(tried)
+    values = {"all": sum(sizes.values()), "tried": len(tried), "seed": seed}
+    lines = [HEAD.format(**values, seconds=SECONDS, again=AGAIN), *table(tried, sizes)]
+    if n_left:
+        lines += ["", f"{n_left:,} of the {n_drawn:,} in the sample are not tried yet."]
+    grouped: dict[str, list[dict]] = defaultdict(list)
+    for record in _survivors(tried):
+        grouped[why_of(record) or "Not examined yet"].append(record)
+    for why, records in sorted(grouped.items()):
+        lines += ["", f"## {why}", "", "| where | line | changed to |"]
+        lines += ["| --- | --- | --- |", *map(_row, records)]
+    return "\n".join(lines) + "\n"
+
+
+def _survivors(tried: Iterable[dict]) -> list[dict]:
+    return [record for record in tried if record["outcome"] == "survived"]
+
+
+def why_of(record: dict) -> str | None:
+    """Return the reason why a change survived, None if nobody gave one."""
+    return reason(record["where"], record["before"], record["after"])
+
+
+def counts(tried: Iterable[dict]) -> dict[str, Counter]:
+    """Return how often each outcome was, for each room and for all."""
+    found: dict[str, Counter] = {room: Counter() for room in (*ROOMS, "all")}
+    for record in tried:
+        found[record["room"]][record["outcome"]] += 1
+        found["all"][record["outcome"]] += 1
+    return {room: own for room, own in found.items() if own}
+
+
+def noticed(tried: Iterable[dict]) -> dict[str, float]:
+    """Return the percentage of changes that some test noticed."""
+    return {
+        room: 100 * (1 - own["survived"] / own.total())
+        for room, own in counts(tried).items()
+    }
+
+
+def table(tried: list[dict], sizes: dict[str, int]) -> list[str]:
+    """Return lines of Markdown: changes by room and what became of them."""
+    lines = [
+        "| room | possible | tried | failed a test | crashed | took too long "
+        "| survived | noticed |",
+        "| --- |" + " ---: |" * 7,
+    ]
+    percents = noticed(tried)
+    for room, own in counts(tried).items():
+        cells = [sizes.get(room, sum(sizes.values())), own.total()]
+        cells += [own[outcome] for outcome in OUTCOMES]
+        shown = " | ".join(f"{cell:,}" for cell in cells)
+        lines.append(f"| {room} | {shown} | {percents[room]:.1f} % |")
+    return lines
+
+
+def _row(record: dict) -> str:
+    cells = (record[key].replace("|", "\\|") for key in ("where", "before", "after"))
+    shown = (f"`{cell}`" if cell else "(nothing)" for cell in cells)
+    return "| " + " | ".join(shown) + " |"
+
+
+HEAD = """# Mutants
+
+`python -m tests.mutants run` changes the source in one place at a time, and runs tests
+that reach this place. A change that no test notices is a hole in the tests, or changes
+nothing that anybody can see. Changed are comparisons, arithmetic, `and`, `or`, `not`,
+numbers, truth values, texts that are no messages, arguments (dropped, or `None`),
+conditions (always, never) and what is returned; statements are left out. Not changed
+are messages, documentation, annotations and what `repr` shows.
+
+There are {all:,} such changes in the package without its views and `ensclust.paper`.
+{tried:,} of them were tried: a sample drawn with the seed {seed}, at least 80 of each
+room (`modules` are the modules in no folder), the rest by its size. **The others were
+not tried.** `make mutants` tries the sample and writes this page; results are kept in
+`tests/mutants/results.jsonl`, and what is in there is not tried again: remove the file
+to repeat all. Tests that start programs or take seconds are not run, and of the others
+some {seconds:.0f} seconds for each change, and up to {again:.0f} for one that survives:
+the whole suite may notice more.
+
+Those that survived are listed by the reason why no test can notice them, or need not;
+where a test was missing, there is one now, and the change was tried again. In the table
+all of them count as survivors.
+"""

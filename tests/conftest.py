@@ -11,8 +11,6 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, settings
 
-import golden_digest
-
 settings.register_profile(
     "ensclust",
     deadline=None,
@@ -116,6 +114,7 @@ def nobody_is_told_of_compiling():
 @pytest.fixture
 def golden():
     """Load an output of a published code, or what its digest has of it."""
+    import golden_digest
 
     def load(name):
         path = SHARED / "golden" / f"{name}.npz"

@@ -128,7 +128,7 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     ),
     "agreement": objects(lambda e: ensclust.metrics.agreement(e, labels_of(e)), 40),
     "element_similarity": objects(
-        lambda e: ensclust.metrics.element_similarity(labels_of(e), e.columns[0]), 130
+        lambda e: ensclust.metrics.element_similarity(labels_of(e), e.columns[0]), 115
     ),
     "report": objects(written, 130 + 4 * M),
 }

@@ -38,8 +38,8 @@ class Outcome:
         The datasets, in order, and what they are.
     runs : int
         Runs of each dataset, at least.
-    scores : dict of str to ndarray of shape (n_sets, 3)
-        NMI, ARI and ANMI of each variant.
+    scores : dict of str to ndarray of shape (n_sets, 3 or more)
+        NMI, ARI and ANMI of each variant that every run has.
     """
 
     def __init__(self, rows: list[dict[str, Any]], reference: str):
@@ -58,6 +58,7 @@ class Outcome:
                 ]
             )
             for variant in rows[0]["scores"]
+            if all(variant in row["scores"] for row in rows)
         }
         self._choose_best(own)
 

@@ -84,7 +84,7 @@ def element_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> np.ndarray:
     -------
     ndarray of shape (N,)
         1 for an object whose two clusters hold the same objects. Time that of a sort
-        of N numbers, memory some 130 N bytes.
+        of N numbers, memory some 115 N bytes.
 
     Notes
     -----

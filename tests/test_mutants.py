@@ -129,6 +129,12 @@ def test_the_page_shows_the_results():
     assert text == page.page(records, sizes, n_drawn, seed=0)
 
 
+def test_every_room_is_tried_and_all_together_are_above_the_goal():
+    percents = page.noticed(page.results().values())
+    assert set(percents) == {*ROOMS, "all"}
+    assert percents["all"] >= page.GOAL
+
+
 def test_a_reason_fits_the_change_and_no_other():
     assert reason("_trees/linkage.link", "run(f, n_jobs=n_jobs)", "run(f, )")
     assert not reason("_trees/linkage.link", "a < b", "a <= b")

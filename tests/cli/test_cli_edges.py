@@ -180,9 +180,10 @@ def test_a_report_has_the_names_of_columns_and_of_its_source(run, tmp_path):
     pytest.importorskip("plotly")
     done = run("consensus runs.csv -k 3 --seed 0 -q -o found.csv")
     assert done.exit_code == 0, done.stderr
-    done = run("report runs.csv found.csv -q -o page.html")
+    (tmp_path / "zoo.csv").write_text(f"a,zebra,b\n{ROWS}")
+    done = run("report zoo.csv found.csv -q -o page.html")
     assert done.exit_code == 0, done.stderr
-    assert '"truth"' in (tmp_path / "page.html").read_text()
+    assert '"zebra"' in (tmp_path / "page.html").read_text()
     command = "consensus - -k 3 --seed 0 -q -o found.csv --report page.html"
     done = cli_runner().invoke(main, command.split(), input=f"a,truth,b\n{ROWS}")
     assert done.exit_code == 0, done.stderr

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ensclust import _kernels
+from ensclust._cuts import kmeans
 
 
 @pytest.mark.parametrize("n_features", [1, 3, 4, 5, 8, 11])
@@ -26,3 +27,20 @@ def test_scores_are_mean_memberships():
     count, scores = np.array([2.0, 4]), np.full((4, 2), 9.0)
     _kernels.voting.score(codes, start, meta, weight, count, scores, 0, 4)
     assert scores.tolist() == [[0.5, 0.75], [0, 1.25], [0, 0], [0, 0.5]]
+
+
+@pytest.mark.parametrize("n_features", [3, 4, 9])
+@pytest.mark.parametrize("k", [2, 5, 8])
+def test_k_means_ends_at_the_means_of_what_is_nearest(n_features, k):
+    rng = np.random.default_rng(k)
+    X = rng.integers(-9, 10, (300, n_features)).astype(np.float64)
+    rows = kmeans.Rows.of(X)
+    (centres,), _ = kmeans.converge(
+        rows, [k], [0], init="k-means++", max_iter=100, tol=0, n_jobs=1
+    )
+    labels = np.empty((1, 300), np.uint8)
+    kmeans.label(rows, [centres], [kmeans.half_norms(centres)], labels, 1)
+    nearest = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert labels[0].tolist() == nearest.tolist()
+    means = [X[nearest == c].mean(axis=0) for c in range(k)]
+    assert np.allclose(centres, means)

@@ -24,7 +24,7 @@ from ensclust._support import (
     validation,
 )
 from ensclust._support.encoding import Coded
-from ensclust._support.label_texts import NOT_CLUSTERED, text_number
+from ensclust._support.label_texts import NOT_CLUSTERED, meaning, text_number
 from ensclust._support.shared import Shared
 
 
@@ -92,7 +92,9 @@ def test_a_column_may_be_masked_as_a_whole():
 
 def test_words_for_missing_are_those_of_pandas():
     parsers = pytest.importorskip("pandas._libs.parsers")
-    assert set(NOT_CLUSTERED) == set(parsers.STR_NA_VALUES)
+    words = set(parsers.STR_NA_VALUES)
+    assert set(NOT_CLUSTERED) == words
+    assert {meaning([word, "a"])[word] for word in words} == {-1}
 
 
 @pytest.mark.parametrize("package", ["ensclust", "sklearn", "joblib"])
@@ -116,7 +118,14 @@ def test_the_spread_is_that_of_most_objects_unless_they_are_equal():
 
 
 @pytest.mark.parametrize(
-    ("spread", "ratio"), [([0, 0, 0, 2, 6], 3), ([8, 1, 2, 4], 4), ([5], 1), ([0], 1)]
+    ("spread", "ratio"),
+    [
+        ([0, 0, 0, 2, 6], 3),
+        ([8, 1, 2, 4], 4),
+        ([1, 2, 3, 4, 12], 4),
+        ([5], 1),
+        ([0], 1),
+    ],
 )
 def test_the_largest_spread_is_compared_with_the_median_of_those_above_zero(
     spread, ratio

@@ -188,6 +188,7 @@ def summary(root: Path) -> str:
     listed = root / "confirming.jsonl"
     every = [
         f"- {row['at']}, choice of {row['choice'][:7]}: {', '.join(row['questions'])}"
+        + (f" ({row['note']})" if "note" in row else "")
         for row in (read_lines(listed) if listed.exists() else [])
     ]
     parts = [GAINS, grid(lines, left=3), "Not chosen, but seen:", grid(seen, left=3)]

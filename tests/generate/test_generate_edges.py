@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
 from ensclust import Blocks, EnsembleGenerator, consensus, generate
+from ensclust._generate.objects import InMemory
 from ensclust._generate.scaling import Scaling, exact_sum, standard_scaling
 
 X = make_blobs(80, n_features=3, centers=4, random_state=0)[0]
@@ -36,7 +37,7 @@ def test_labels_of_sparse_features_are_not_written_in_blocks(tmp_path):
 
 
 def test_sparse_features_are_scaled_as_dense_ones():
-    scaling = standard_scaling(X)
+    scaling = standard_scaling(InMemory(X))
     scaled = scaling.of(sparse.csr_array(X))
     dense = Scaling.of(scaling, X)
     assert np.allclose(dense.std(axis=0), 1)

@@ -96,7 +96,7 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     array([1.48, 1.48, 0.03])
     """
     ensemble = as_counts(ensemble)
-    nmi = _crowd_nmi(ensemble) if labels is None else each_nmi(ensemble, labels)
+    nmi = _crowd_nmi(ensemble) if labels is None else agreement(ensemble, labels).nmi
     weights = np.nan_to_num(nmi) ** 2
     return weights / weights.mean() if weights.any() else np.ones(len(weights))
 
@@ -144,14 +144,8 @@ def mean_nmi(
     ensemble = as_counts(ensemble)
     if weights is not None:
         weights = check_weights(weights, ensemble.n_clusterings)
-    scores = np.nan_to_num(each_nmi(ensemble, labels))
+    scores = np.nan_to_num(agreement(ensemble, labels).nmi)
     return float(np.average(scores, weights=weights))
-
-
-def each_nmi(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
-    """Return the NMI of each base clustering with ``labels``, as :func:`agreement`."""
-    counts = contingency(ensemble, labels)
-    return np.array([table_nmi(counts[:, a:b]) for a, b in spans(ensemble)])
 
 
 def table_nmi(table: np.ndarray, scale: Callable = _geometric_mean) -> float:

@@ -1,7 +1,6 @@
 """BaseConsensus: what scikit-learn wants around a method."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -133,7 +132,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         if reference is not None:
             reference = check_reference(reference, counts.n_objects)
         if sample_weight is None:
-            solved = driver.solve(self, counts, ks, seed, self._chooser(X, ks))
+            solved = driver.solve(self, counts, ks, seed)
         else:
             times = check_sample_weight(sample_weight, counts.n_objects)
             solved = driver.solve_weighted(self, counts, times, ks, seed)
@@ -404,26 +403,14 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         self, word: str, counts: Any, solution: Any, seed: int
     ) -> tuple[int, dict[str, Any]]:
         """Return the number of clusters that a word stands for, and what is fitted."""
-        return self._select(counts, seed)
-
-    def _chooser(self, X, ks: list) -> Callable | None:
-        """Return what finds the number that "auto" stands for, with features."""
-        if "auto" not in ks or self._is_precomputed() or is_stream(X):
-            return None
-        X = validate_features(self, X, reset=False)
-        generator = self.generator_
-        return lambda counts, seed: self._select(counts, seed, X=X, generator=generator)
-
-    def _select(self, counts: Any, seed: int, **features) -> tuple[int, dict[str, Any]]:
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
-        from ensclust._quality.k_selection import DEFAULTS  # noqa: PLC0415
+        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
 
         found = select_k(
             counts,
-            criteria=DEFAULTS if features else DEFAULTS[1:],
+            criteria=[DEFAULT_CRITERION],
             random_state=seed,
             n_jobs=self.n_jobs,
-            **features,
         )
         return found.best_k, {"selection_": found}
 

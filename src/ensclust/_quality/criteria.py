@@ -7,14 +7,13 @@ and :func:`suggest`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
 from ensclust import _kernels, similarity
 from ensclust._cuts import partition
-from ensclust._ensemble.agreement import contingency, mean_nmi
+from ensclust._ensemble.agreement import contingency
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.mean_coassociation import Histograms, item_consensus
 from ensclust._support import parallel
@@ -23,7 +22,6 @@ from ensclust._trees.dendrogram import Dendrogram
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
-_SAMPLES, _OFTEN = 200, 0.05  # of clusterings, and the share of them that counts
 # What noise and clear clusters were found to differ by, see stands_out.
 _STEADY = 0.1  # growth of ANMI^2 in log k beyond the suggested k, by that up to it
 _UNRELATED, _AGREEING = 0.3, 0.74  # ANMI
@@ -55,16 +53,6 @@ CRITERIA = {
     "lifetime": Criterion("lifetime in the dendrogram", "largest"),
     "eigengap": Criterion("eigengap of the cluster graph", "largest"),
 }
-# What the null model corrects, for each k the least over the kinds of noise.
-CORRECTED = {
-    "anmi_excess": Criterion(
-        "mean NMI with the inputs, above that of noise", "largest"
-    ),
-    "rcsi": Criterion("ambiguous pairs against noise, log ratio", "largest"),
-    "area_excess": Criterion("area under the consensus CDF, above noise", "largest"),
-}
-CORRECTS = {"anmi_excess": "anmi", "rcsi": "pac", "area_excess": "cdf_area"}
-TITLED = CRITERIA | CORRECTED
 
 
 def suggest(
@@ -102,7 +90,7 @@ def suggest(
     >>> suggest("silhouette", [2, 3, 4, 5], np.array([0.5, 0.9, 0.92, 0.94]))
     3
     """
-    rule = TITLED[name].rule if rule is None else rule
+    rule = CRITERIA[name].rule if rule is None else rule
     defined = ~np.isnan(values)
     if not defined.any():
         return None
@@ -112,20 +100,6 @@ def suggest(
     if rule == "knee":
         score = _above_chord(name, k, score, last=ks[-1])
     return int(k[np.argmax(score >= score.max() - _TIE)])
-
-
-def also_suggested(
-    name: str, ks: Sequence[int], each: np.ndarray, seed: int
-) -> list[int]:
-    """Return the k that a mean over clusterings, (M, n_ks), may as well suggest.
-
-    Those of at least 5 % of 200 samples of the clusterings with replacement.
-    """
-    rng, m = np.random.default_rng(seed), len(each)
-    times = rng.multinomial(m, np.full(m, 1 / m), size=_SAMPLES) / m
-    found = [suggest(name, ks, values) for values in times @ each]
-    every, counts = np.unique([k for k in found if k is not None], return_counts=True)
-    return every[counts >= _OFTEN * _SAMPLES].astype(int).tolist()
 
 
 def _above_chord(name, k, score, last) -> np.ndarray:
@@ -187,24 +161,6 @@ def stands_out(
     if score[at] > _UNRELATED**2 and any(pac(i) < _AMBIGUOUS for i in sorted(tried)):
         return True
     return bool(np.nanmax(eigengaps()) > _GAP)
-
-
-def judge(
-    ensemble: Ensemble,
-    labels: np.ndarray,
-    names: Sequence[str],
-    *,
-    n_jobs: int | None = None,
-) -> dict[str, float]:
-    """Return the criteria of one clustering, of those that judge one at a time."""
-    pairs = cache(partial(consensus_pairs, ensemble, labels, n_jobs=n_jobs))
-    known: dict[str, Callable[[], float]] = {
-        "cdf_area": lambda: cdf_area(pairs()),
-        "pac": lambda: pac(pairs()),
-        "anmi": lambda: mean_nmi(ensemble, labels),
-        "silhouette": lambda: silhouette(ensemble, labels),
-    }
-    return {name: known[name]() for name in names}
 
 
 def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:

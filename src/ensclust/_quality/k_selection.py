@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._quality.criteria import TITLED
+from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
-# What "auto" goes by, with features and with labels alone: docs/choosing-k.md.
-WITH_FEATURES, DEFAULT_CRITERION = DEFAULTS = ("eigengap", "anmi")
-LEVEL = 0.05  # p above which there are no clusters to tell
+# What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
+DEFAULT_CRITERION = "anmi"
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,23 +31,6 @@ class KSelection:
         is left out.
     n_judged : int
         Number of objects that were judged: all, or a sample.
-    p : float or None
-        How often noise is as clear as the data, (b + 1) / (B + 1) for b of B draws, the
-        largest of all kinds of noise. With labels alone: how often permuted labels
-        agree as much, or None where they do not, as structure and noise then agree
-        alike.
-    null : str
-        What was drawn and how often; "" where nothing was.
-    best_k_range : tuple of int
-        The numbers of clusters that cannot be told apart from ``best_k``. With features
-        those whose "eigengap" is below that of ``best_k`` by at most the standard
-        deviation that the same difference has in noise. With labels alone those that
-        the criterion suggests for at least 5 % of 200 samples, with replacement, of the
-        base clusterings, the consensus being the same.
-    is_noise : bool
-        Whether nothing speaks for clusters; ``best_k`` is then 1.
-    has_features : bool
-        Whether features were compared with noise.
     """
 
     method: str
@@ -56,40 +38,17 @@ class KSelection:
     scores: dict[str, tuple[float, ...]]
     suggested: dict[str, int]
     n_judged: int
-    p: float | None = None
-    null: str = ""
-    best_k_range: tuple[int, ...] = ()
-    is_noise: bool = False
-    has_features: bool = False
 
     @property
     def best_k(self) -> int:
-        """The suggestion of the decisive criterion; 1 if nothing speaks for clusters.
-
-        The smallest k where there is no suggestion.
-        """
-        if self.is_noise:
-            return 1
+        """The suggestion of the decisive criterion; the smallest k if there is none."""
         return self.suggested.get(self.decisive, self.ks[0])
 
     @property
     def decisive(self) -> str:
-        """The criterion that ``best_k`` follows: a default, or the first with one."""
-        defaults = DEFAULTS if self.has_features else DEFAULTS[1:]
-        every = (*defaults, *self.suggested)
-        return next((name for name in every if name in self.suggested), "")
-
-    @property
-    def verdict(self) -> str:
-        """A sentence on whether there is more than noise."""
-        if self.p is not None:
-            what = "no clearer than noise" if self.is_noise else "clearer than noise"
-            return f"{what}: p = {self.p:.2g}, {self.null}"
-        if self.is_noise:
-            return "no number of clusters stands out"
-        return (
-            "p unknown: labels alone do not tell structure from noise, features would"
-        )
+        """The criterion that ``best_k`` follows: the default, or the first with one."""
+        first = next(iter(self.suggested), "")
+        return DEFAULT_CRITERION if DEFAULT_CRITERION in self.suggested else first
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -148,20 +107,10 @@ class KSelection:
         width = max(map(len, self.scores))
         lines = [
             f"  {name:<{width}}  {self.suggested.get(name) or '-':>3}  {_rule(name)}"
-            + "  <- best_k" * (name == self.decisive and not self.is_noise)
+            + "  <- best_k" * (name == self.decisive)
             for name in self.scores
         ]
-        return "\n".join([self._title(), *lines, f"  {self.outcome}"])
-
-    @property
-    def outcome(self) -> str:
-        """Return best_k, what cannot be told apart from it, and whether it is noise."""
-        near = ", ".join(str(k) for k in self.best_k_range if k != self.best_k)
-        return (
-            f"best_k = {self.best_k}"
-            + f" (or {near})" * bool(near)
-            + f"; {self.verdict}"
-        )
+        return "\n".join([self._title(), *lines])
 
     def _title(self) -> str:
         tried = f"k from {self.ks[0]} to {self.ks[-1]}"
@@ -183,12 +132,12 @@ class KSelection:
             self._title(),
             ("criterion", "k", "value", "rule"),
             rows,
-            self.outcome,
+            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
         )
 
 
 def _rule(name: str) -> str:
-    return f"{TITLED[name].rule} {TITLED[name].title}"
+    return f"{CRITERIA[name].rule} {CRITERIA[name].title}"
 
 
 def _relative_growth(area: Sequence[float]) -> list[float]:

@@ -215,9 +215,6 @@ def select_k(labels, k_range, **options) -> None:
             "seed": run.seed,
             "n_judged": found.n_judged,
             "best_k": found.best_k,
-            "best_k_range": found.best_k_range,
-            "p": found.p,
-            "verdict": found.verdict,
             "suggested": found.suggested,
             "table": [
                 {name: None if isnan(value) else value for name, value in row.items()}
@@ -231,7 +228,7 @@ def select_k(labels, k_range, **options) -> None:
     if not run.quiet:
         click.echo(
             f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects judged, "
-            f"{seconds:.2f} s, seed {run.seed}\n  {found.outcome}",
+            f"{seconds:.2f} s, seed {run.seed}",
             err=True,
         )
 

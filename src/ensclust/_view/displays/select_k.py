@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ensclust._methods.selection import select_k
-from ensclust._quality.criteria import TITLED
+from ensclust._quality.criteria import CRITERIA
 from ensclust._quality.k_selection import KSelection
 from ensclust._support.validation import import_optional
 from ensclust._view.checks import check_kind, result_of
@@ -180,10 +180,10 @@ class SelectKDisplay:
         style = {"color": LINE, "marker": ".", "markersize": 3, "linewidth": 1.2}
         ax.axvline(self.selection.best_k, color=NEUTRAL, lw=0.8, alpha=0.6)
         ax.plot(ks, values, **{**style, **line_kw})
-        longest = max(len(TITLED[other].title) for other in self.selection.scores)
+        longest = max(len(CRITERIA[other].title) for other in self.selection.scores)
         size = min(9.0, max(5.0, length(ax, "x") / (0.55 * longest)))
         weight = "bold" if name == self.selection.decisive else "normal"
-        ax.set_title(TITLED[name].title, fontsize=size, weight=weight, loc="left")
+        ax.set_title(CRITERIA[name].title, fontsize=size, weight=weight, loc="left")
         if name in self.selection.suggested:
             k = self.selection.suggested[name]
             place = k, values[ks.index(k)]

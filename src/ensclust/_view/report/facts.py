@@ -22,7 +22,7 @@ from ensclust._ensemble.agreement import (
 from ensclust._ensemble.alignment import match
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
-from ensclust._quality.criteria import TITLED
+from ensclust._quality.criteria import CRITERIA
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
 from ensclust._support.plain import counted, rounded, shortened
@@ -384,8 +384,8 @@ def _selection(selection: KSelection) -> dict[str, Any]:
         "criteria": [
             {
                 "name": name,
-                "title": TITLED[name].title,
-                "rule": TITLED[name].rule,
+                "title": CRITERIA[name].title,
+                "rule": CRITERIA[name].rule,
                 "values": rounded(values),
                 "suggested": selection.suggested.get(name),
             }

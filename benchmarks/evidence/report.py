@@ -130,7 +130,7 @@ def section(title: str, found: Outcome) -> list[str]:
         )
     return [
         f"## {title}\n",
-        f"{len(found.sets)} datasets ({counts}), {found.runs} runs each.\n",
+        f"{len(found.sets)} datasets ({counts}), runs of each: {found.runs}.\n",
         grid(lines) + "\n",
     ]
 

@@ -42,7 +42,6 @@ LINES = {
     "cluster X.csv": "Missing option '-k'",
     "cluster X.csv -k": "Option '-k' requires an argument",
     "cluster X.csv -k 2.5": "'2.5' is not a positive integer",
-    "consensus runs.csv -k 2 --distinct": "'--distinct' requires an argument",
     "consensus runs.csv -k 2 --distinct 0": "'0' is not a number above 0 and up to 1",
     "consensus runs.csv -k 2 --distinct 1.1": "'1.1' is not a number above 0",
     "consensus runs.csv -k 2 --distinct nan": "'nan' is not a number above 0",

@@ -342,6 +342,10 @@ def test_distinct_keeps_one_of_each_group(run, tmp_path):
     assert done.stdout == expected.stdout
     assert json.loads(run(*call, "1", "--json").stdout)["clusterings"] == [*"acd"]
     assert json.loads(run(*call, "0.8", "--json").stdout)["clusterings"] == [*"ac"]
+    usual = run(*call, "0.95", "--json").stdout
+    assert json.loads(usual)["clusterings"] == [*"acd"]
+    bare = json.loads(run(*call, "--json").stdout)  # no number: 0.95
+    assert bare["clusterings"] == [*"acd"]
     nothing = run("consensus", path, "--columns", "a,c", *call[2:], "1")
     assert "0 of 2 clusterings left out, each like one that is kept\n" in nothing.stderr
 

@@ -156,3 +156,17 @@ def test_the_command(tmp_path):
     alone = CliRunner().invoke(main, [*line, "--columns", "a"])
     assert alone.exit_code == 2
     assert "labels has 1 base clustering, which" in alone.stderr
+
+
+def test_weights_of_an_estimator_are_split_as_those_of_the_call():
+    weights = np.arange(7.0)
+    called = split_half(RUNS, 4, "eac", n=3, random_state=0, weights=weights)
+    held = split_half(RUNS, 4, ensclust.EAC(weights=weights), n=3, random_state=0)
+    np.testing.assert_array_equal(called.ari, held.ari)
+    assert held.n_clusterings == 6
+
+
+def test_an_array_of_weights_of_base_clusters_is_refused():
+    weights = np.full(RUNS.n_base_clusters, 0.5)
+    with pytest.raises(ValueError, match="cluster_weights cannot be split"):
+        split_half(RUNS, 4, n=2, cluster_weights=weights)

@@ -281,6 +281,16 @@ def test_the_command_line_says_how_many_were_left_out(tmp_path):
     assert json.loads(run.invoke(main, several).stdout)["n_left_out"][1] == n
 
 
+def test_objects_of_no_clustering_are_not_called_doubtful(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("a,b\n0,0\n0,0\n1,1\n1,1\n,\n")
+    line = ["consensus", str(path), "-k", "2", "--min-certainty", "0.2"]
+    told = cli_runner().invoke(main, line)
+    assert "; 1 not clustered\n" in told.stderr
+    found = cli_runner().invoke(main, [*line, "--json"])
+    assert json.loads(found.stdout)["n_left_out"] == 0
+
+
 def test_the_command_line_leaves_out_in_blocks_and_in_new_objects(tmp_path):
     run = cli_runner()
     np.save(tmp_path / "runs.npy", RUNS)

@@ -73,7 +73,7 @@ def split_half(
     if np.ndim(n_clusters):
         msg = f"n_clusters={n_clusters!r}; expected one number of clusters, or a word."
         raise TypeError(msg)
-    ensemble, own = _used(Ensemble(labels), params)
+    ensemble, own = _used(Ensemble(labels), method, params)
     check_integer(n, "n")
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n).tolist()
     scores, total = [], np.zeros(ensemble.n_objects)
@@ -105,10 +105,18 @@ def split_half(
     return SplitHalf(name, ensemble.n_clusterings, nmi, ari, ecs, objects)
 
 
-def _used(ensemble: Ensemble, params: dict) -> tuple[Ensemble, dict[str, np.ndarray]]:
+def _used(
+    ensemble: Ensemble, method: Any, params: dict
+) -> tuple[Ensemble, dict[str, np.ndarray]]:
     """Return the clusterings that have a weight, and the weights if they are given."""
-    weights = params.get("weights")
+    weights, of_clusters = (
+        params.get(name, getattr(method, name, None))
+        for name in ("weights", "cluster_weights")
+    )
     own = {}
+    if of_clusters is not None and not isinstance(of_clusters, str):
+        msg = 'an array of cluster_weights cannot be split. Use "eci", or None.'
+        raise ValueError(msg)
     if weights is not None and not isinstance(weights, str):
         weights = check_weights(weights, ensemble.n_clusterings)
         ensemble, own = ensemble.select(weights > 0), {"weights": weights[weights > 0]}

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ensclust._methods.driver import Solved
     from ensclust.io import Table
 
-_SHOWN = 12  # cluster sizes in a summary
+_SHOWN = 12  # cluster sizes, or names, in a summary
 _k_option = click.option(
     "-k",
     "--n-clusters",
@@ -127,9 +127,9 @@ def cluster(data, n_clusters, **options) -> None:
               help="What a negative cell means: left out, as empty ones, or in a "
               "cluster of noise.")  # fmt: skip
 @_certainty_option
-@click.option("--distinct", type=share, metavar="NMI",
+@click.option("--distinct", type=share, metavar="NMI", is_flag=False, flag_value="0.95",
               help="Keep one of each group of clusterings whose NMI is at least this, "
-              "such as 0.95; info names them.")  # fmt: skip
+              "0.95 without a number; info names them.")  # fmt: skip
 @output_option
 @overwrite_option
 @report_option
@@ -428,7 +428,9 @@ class Run:
         """Return the clusterings that are kept, and say which are not."""
         dropped = sorted(m for group in groups.values() for m in group)
         if not self.is_silent:
-            left_out = ", ".join(names[m] for m in dropped)
+            left_out = ", ".join(names[m] for m in dropped[:_SHOWN])
+            if len(dropped) > _SHOWN:
+                left_out += f" and {len(dropped) - _SHOWN:,} more"
             click.echo(
                 f"{self.source}: {len(dropped)} of {len(names)} clusterings left out, "
                 f"each like one that is kept{': ' * bool(dropped)}{left_out}",
@@ -463,19 +465,26 @@ class Run:
                 facts["objects"] = about["ids"]
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
         elif not self.quiet:
-            n, least = len(labels), self.min_certainty
-            doubt = "" if least is None else f" (certainty below {least:g})"
+            n = len(labels)
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
                     f"  {'' if k is None else f'k={k}: '}{in_sizes(own, n - sum(own))}"
-                    + doubt * (n > sum(own))
+                    + self._doubt(n - sum(own), solved.counts.n_absent)
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),
             ]
             click.echo("\n".join(lines), err=True)
+
+    def _doubt(self, n_without: int, n_absent: int) -> str:
+        """Return why objects are in no cluster, where certainty is asked for."""
+        n_left_out = n_without - n_absent
+        if self.min_certainty is None or not n_left_out:
+            return ""
+        which = f"{n_left_out:,} of them with a " if n_absent else ""
+        return f" ({which}certainty below {self.min_certainty:g})"
 
     def _facts(self, solved: Solved, labels: Any, sizes: list) -> dict[str, Any]:
         per_k: dict[str, list] = {
@@ -486,7 +495,8 @@ class Run:
         if self.output == "-":
             per_k |= {"labels": labels.reshape(len(labels), -1).T.tolist()}
         if self.min_certainty is not None:
-            per_k["n_left_out"] = [len(labels) - sum(own) for own in sizes]
+            n_present = len(labels) - solved.counts.n_absent
+            per_k["n_left_out"] = [n_present - sum(own) for own in sizes]
         return {
             "method": self.method,
             "seed": self.seed,

@@ -82,7 +82,7 @@ WORKS = (
         "-p checkpoint=kept -o labels.npy",
         ("labels.npy",),
         write_runs,
-        "merges.npz",
+        "kept/merges.npz",
     ),
     Work(
         "reproduce",

@@ -217,4 +217,4 @@ def judged(gains: np.ndarray) -> str:
     if gains.mean() < -2 * error:
         return "worse"
     few_worse = np.sum(gains < -SAME) <= len(gains) / 4
-    return "better" if gains.mean() > 2 * error and few_worse else "no difference told"
+    return "better" if gains.mean() > 2 * error and few_worse else "no clear difference"

@@ -51,7 +51,7 @@ def generate(
         many clusters will be wanted is not known here. Where it is, begin there, as
         the estimators do; clusterings that are coarser can tell fewer groups apart.
     base : "kmeans", "spectral", scikit-learn clusterer or list of these
-        What makes the base clusterings. "spectral" finds clusters of any shape, see
+        What makes the base clusterings. "spectral" also finds curved clusters, see
         Notes. A clusterer is anything with scikit-learn's ``fit_predict``, also a
         Pipeline that ends in such. A list is used in turn. ``n_clusters`` (or
         ``n_components``) is set to the drawn k unless it is None or there is no such

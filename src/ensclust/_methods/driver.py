@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -263,11 +263,10 @@ def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
-    """An Assignment by some of the clusterings: those that have a weight."""
+class Around:
+    """An Assignment that rests on another one."""
 
     assignment: Any
-    clusterings: np.ndarray
 
     @property
     def nbytes(self) -> int:
@@ -278,6 +277,17 @@ class Selected:
     def fitted(self) -> dict[str, Any]:
         """Those of the assignment."""
         return self.assignment.fitted
+
+    def renumbered(self, rank: np.ndarray) -> Self:
+        """Return the same with other numbers of clusters."""
+        return replace(self, assignment=self.assignment.renumbered(rank))
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Around):
+    """An Assignment by some of the clusterings: those that have a weight."""
+
+    clusterings: np.ndarray
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of each row."""
@@ -293,27 +303,12 @@ class Selected:
         check_array("clusterings", self.clusterings, shape, kinds="b")
         self.assignment.check(counts.select(self.clusterings), n_clusters)
 
-    def renumbered(self, rank: np.ndarray) -> Selected:
-        """Return the same with other numbers of clusters."""
-        return replace(self, assignment=self.assignment.renumbered(rank))
-
 
 @dataclass(frozen=True, eq=False)
-class Sure:
+class Sure(Around):
     """An Assignment that leaves out rows whose share in their cluster is too small."""
 
-    assignment: Any
     least: float
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the assignment."""
-        return self.assignment.nbytes
-
-    @property
-    def fitted(self) -> dict[str, Any]:
-        """Those of the assignment."""
-        return self.assignment.fitted
 
     def label(self, rows: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the cluster of each row, -1 where its share is too small."""
@@ -340,10 +335,6 @@ class Sure:
         """Raise unless the assignment fits, and the least share is a number."""
         check_array("least", np.array(self.least), (), kinds="f")
         self.assignment.check(counts, n_clusters)
-
-    def renumbered(self, rank: np.ndarray) -> Sure:
-        """Return the same with other numbers of clusters."""
-        return replace(self, assignment=self.assignment.renumbered(rank))
 
 
 def selected(assignment: Any, used: np.ndarray | None) -> Any:

@@ -1,6 +1,7 @@
 """BaseConsensus: what scikit-learn wants around a method."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -132,7 +133,7 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         if reference is not None:
             reference = check_reference(reference, counts.n_objects)
         if sample_weight is None:
-            solved = driver.solve(self, counts, ks, seed)
+            solved = driver.solve(self, counts, ks, seed, self._chooser(X, ks))
         else:
             times = check_sample_weight(sample_weight, counts.n_objects)
             solved = driver.solve_weighted(self, counts, times, ks, seed)
@@ -403,14 +404,25 @@ class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
         self, word: str, counts: Any, solution: Any, seed: int
     ) -> tuple[int, dict[str, Any]]:
         """Return the number of clusters that a word stands for, and what is fitted."""
+        return self._select(counts, seed)
+
+    def _chooser(self, X, ks: list) -> Callable | None:
+        """Return what finds the number that "auto" stands for, with features."""
+        if "auto" not in ks or self._is_precomputed() or is_stream(X):
+            return None
+        X = validate_features(self, X, reset=False)
+        return lambda counts, seed: self._select(counts, seed, X=X, scale=self.scale)
+
+    def _select(self, counts: Any, seed: int, **features) -> tuple[int, dict[str, Any]]:
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
         from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
 
         found = select_k(
             counts,
-            criteria=[DEFAULT_CRITERION],
+            criteria=[DEFAULT_CRITERION] if features else [DEFAULT_CRITERION, "anmi"],
             random_state=seed,
             n_jobs=self.n_jobs,
+            **features,
         )
         return found.best_k, {"selection_": found}
 

@@ -8,8 +8,8 @@ SHARED_WORDING = {
     "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. Where the method cannot form
         so many, it warns and returns fewer. "auto" takes what
-        :func:`ensclust.select_k` suggests for the base clusterings; the attribute
-        ``selection_`` then shows why.""",
+        :func:`ensclust.select_k` suggests, 1 where features are no clearer than noise;
+        the attribute ``selection_`` then shows why.""",
     "n_clusterings": """n_clusterings : int, default=20
         Number of base clusterings to generate; ignored with precomputed labels.""",
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None

@@ -96,7 +96,7 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
         features = read_table(
             ensclust.io.read_features, data, columns=data_columns, quiet=quiet
         )
-        _check_same_objects(data, features, table)
+        check_same_objects(data, features, table)
         more["X"] = features.values
     write_report(
         output,
@@ -123,11 +123,11 @@ def read_clustering(
     if table.values.shape[1] != 1:
         msg = f"{path} has columns {', '.join(table.columns)}. Say which with {option}."
         raise click.UsageError(msg)
-    _check_same_objects(path, table, of)
+    check_same_objects(path, table, of)
     return table
 
 
-def _check_same_objects(path: str, table: Any, of: Any) -> None:
+def check_same_objects(path: str, table: Any, of: Any) -> None:
     """Raise unless a file has the objects of another table, by its ids if both have."""
     n = len(of.values)
     if len(table.values) != n:

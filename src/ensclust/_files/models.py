@@ -19,7 +19,8 @@ from ensclust._support.whole_files import check_writable, replacing
 
 _ABOUT = "ensclust.json"  # in the archive, next to what skops writes
 _SUFFIX = ".skops"
-_OURS = re.compile(r"ensclust\._[a-z]\w*(\.\w+)*")  # modules of our classes
+# Modules of our classes; the package itself has the estimators.
+_OURS = re.compile(r"ensclust(\._[a-z]\w*(\.\w+)*)?")
 
 
 def save_model(

@@ -163,5 +163,5 @@ def test_a_method_of_ones_own_with_its_own_word(engine):
     facts = facts_of("consensus", *args, "-k", "two")
     assert (facts["method"], facts["k"], facts["n_clusters"]) == (method, "two", 2)
     result = run("consensus", *args, "-k", "lifetime")
-    takes = f"-k lifetime needs -m eac; {method} takes a number, auto or two."
+    takes = f"-k lifetime needs -m eac; {method} accepts a number, auto or two."
     assert takes in result.stderr

@@ -66,7 +66,7 @@ def test_objects_with_missing_cells_are_left_out(messy):
     found = read_features(messy, missing="drop", categorical="drop")
     assert found.ids == ["ann", "bob", "eve"]
     assert found.values.tolist() == [[31, 1.75], [44, 1.8], [62, 1.5]]
-    assert found.notes[-1] == "2 of 5 objects left out, as they have missing cells"
+    assert found.notes[-1] == "2 of 5 objects left out because of missing cells"
     unnamed = read_features(messy, missing="drop", columns=["age", "height"])
     assert unnamed.ids == [0, 1, 4]  # their rows
 

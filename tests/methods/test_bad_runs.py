@@ -175,7 +175,7 @@ def test_labels_as_large_as_2_to_62_are_new_to_predict():
     (lambda: Blocks(LABELS, rows=2.5), r"rows=2\.5; expected an integer"),
     (lambda: Blocks(LABELS, engine=None), "engine=None is not supported"),
     (lambda: Blocks(LABELS, content="x"), "content='x' is not supported"),
-    (lambda: Blocks(LABELS, columns=["a"]), r"columns=\['a'\] is for files; ndarray"),
+    (lambda: Blocks(LABELS, columns=["a"]), r"columns=\['a'\] is for files; got nd"),
     (lambda: Blocks([LABELS], id_column="a"), "id_column='a' is for files; got list"),
     (lambda: Blocks(Blocks(LABELS), rows=2), "rows=2 is too late for Blocks"),
     (lambda: Blocks(lambda x: [LABELS]), "needs arguments .*missing a required arg"),

@@ -223,7 +223,7 @@ def test_suggestions_about_labels(tmp_path):
     text = as_text(describe(path))
     assert "5 objects, 4 clusterings, 7 base clusters" in text
     assert "Only one cluster, no effect: c." in text
-    assert "Identical clusterings, each of which counts: a, b, d." in text
+    assert "Identical clusterings, counted separately: a, b, d." in text
     assert "1 objects will get the consensus label -1" in text
     assert text.endswith(f"ensclust consensus {path} -k K")
 
@@ -244,7 +244,7 @@ def test_clusterings_that_say_nearly_the_same_are_named(tmp_path):
     assert "4 of 8 clusterings are nearly identical (NMI at least 0.95): a," in text
     assert text.count("nearly identical") == 1
     assert "--distinct 0.95" in text
-    assert "Identical clusterings, each of which counts: e, f." in text
+    assert "Identical clusterings, counted separately: e, f." in text
 
 
 def test_clusterings_that_differ_are_not_said_to_be_alike(tmp_path):

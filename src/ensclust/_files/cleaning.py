@@ -137,7 +137,7 @@ def _fill(cells: Features, done: Cleaned, missing: str) -> None:
     done.ids = [i if done.ids is None else done.ids[i] for i in kept.tolist()]
     done.joined = [(name, column[kept]) for name, column in done.joined]
     done.notes.append(
-        f"{n - len(kept):,} of {n:,} objects left out, as they have missing cells"
+        f"{n - len(kept):,} of {n:,} objects left out because of missing cells"
     )
 
 

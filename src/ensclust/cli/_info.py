@@ -232,7 +232,7 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
     hints = [
         (single, f"Only one cluster, no effect: {_names(single)}."),
         *(
-            (group, f"Identical clusterings, each of which counts: {_names(group)}.")
+            (group, f"Identical clusterings, counted separately: {_names(group)}.")
             for group in equal
         ),
         *(

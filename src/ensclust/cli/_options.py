@@ -136,7 +136,7 @@ def table_options(command: Callable) -> Callable:
                help="Use only these columns; in an h5ad file, of obs, or X_pca and the "
                "like."),
         option("--exclude", type=names, metavar="A,B",
-               help="Leave these columns out."),
+               help="Leave out these columns."),
         option("--id-column", metavar="NAME",
                help="Column with the names of the objects.", show_default="detected"),
         option("--header/--no-header", default=None, show_default="detected",
@@ -152,12 +152,12 @@ def cleaning_options(command: Callable) -> Callable:
                help="Leave out columns that contain text."),
         option("--categorical", type=click.Choice(["refuse", "drop", "join"]),
                default="refuse", show_default=True,
-               help="What to do with columns that contain text: raise an error, leave "
-               "them out, or use each as an extra base clustering."),
+               help="Columns that contain text: refuse stops with an error, drop "
+               "leaves them out, join uses each as an extra base clustering."),
         option("--missing", type=click.Choice(["refuse", "drop", "impute"]),
                default="refuse", show_default=True,
-               help="What to do with missing cells: raise an error, leave out their "
-               "objects, or fill in the median of the column."),
+               help="Missing cells: refuse stops with an error, drop leaves out their "
+               "objects, impute fills in the median of the column."),
     ])  # fmt: skip
 
 

@@ -58,9 +58,10 @@ _k_option = click.option(
     "--n-clusters",
     type=several_k,
     metavar="K[,K...]",
-    help="Number of consensus clusters, or auto to choose it automatically. A list "
-    "writes one column per number. Required, except for methods such as communities "
-    "that find the number themselves.",
+    help="Number of consensus clusters, or auto to choose it automatically; some "
+    "methods accept other words, such as lifetime. A list writes one column per "
+    "number. Required, except for methods such as communities that find the number "
+    "themselves.",
 )
 
 _certainty_option = click.option(

@@ -28,6 +28,7 @@ from ensclust._support.documentation import MethodInfo
 from ensclust._support.features import validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
 from ensclust._support.quiet import muted
+from ensclust._support.site import LinkedToSite
 from ensclust._support.validation import (
     check_choice,
     check_n_clusters,
@@ -43,7 +44,7 @@ def positive(kind: type = Integral) -> Interval:
     return Interval(kind, 1, None, closed="left")
 
 
-class BaseConsensus(Parameters, ClusterMixin, BaseEstimator):
+class BaseConsensus(LinkedToSite, Parameters, ClusterMixin, BaseEstimator):
     """Base class of the consensus methods: parameters, fit, predict, fitted attributes.
 
     A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts

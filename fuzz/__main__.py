@@ -3,7 +3,7 @@
 ``python -m fuzz csv -max_total_time=60`` runs one of the targets for a minute; the
 options are libFuzzer's. What is new goes to ``fuzz/found``. A file there that begins
 with ``crash``, ``oom`` or ``timeout`` is a bug: mend it and put the file into the
-corpus, which ``tests/files/test_fuzz.py`` replays. Needs ``pip install ".[fuzz]"``.
+corpus, which ``tests/files/test_fuzz.py`` replays. Needs ``make .venv/fuzz``.
 """
 
 from __future__ import annotations

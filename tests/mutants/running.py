@@ -398,6 +398,7 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
     if not pid:
         status = 70
         with suppress(BaseException):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.setsid()
             out = os.open("output.txt", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -409,17 +410,17 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
             status = work()
         os._exit(status)
     deadline = time.monotonic() + 20 * seconds  # others may use the processor
-    pause = 0.01
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            with suppress(OSError):
-                os.killpg(pid, signal.SIGKILL)
-        time.sleep(pause)
-    with suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)  # what it started
+    try:
+        done, status = 0, 0
+        while not done:
+            time.sleep(0.01)
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if time.monotonic() > deadline:
+                with suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
+    finally:
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)  # and what it started
     return status
 
 
@@ -461,11 +462,12 @@ def _start(job: Callable[[], None]) -> int:
     pid = os.fork()
     if pid:
         return pid
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     status = 1
     try:
         job()
         status = 0
+    except SystemExit:
+        pass
     except BaseException:
         traceback.print_exc()
     os._exit(status)

@@ -1,7 +1,7 @@
 """Fuzz all targets, each in a process of its own, and print a table.
 
 They share a quarter of an hour, or ``--minutes``. With ``--write`` the table goes into
-docs/trust.md. :mod:`fuzz.one` fuzzes one target. Needs ``pip install ".[fuzz]"``.
+docs/trust.md. :mod:`fuzz.one` fuzzes one target. Needs ``make .venv/fuzz``.
 """
 
 from __future__ import annotations

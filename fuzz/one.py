@@ -3,7 +3,7 @@
 ``python -m fuzz.one csv -max_total_time=60`` does so for a minute; the options are
 libFuzzer's. New inputs go to ``fuzz/found``. A file there whose name begins with
 ``crash``, ``oom`` or ``timeout`` is a bug: fix it and move the file to the corpus.
-``tests/files/test_fuzz.py`` replays that. Needs ``pip install ".[fuzz]"``.
+``tests/files/test_fuzz.py`` replays that. Needs ``make .venv/fuzz``.
 """
 
 from __future__ import annotations

@@ -460,7 +460,7 @@ def test_methods_shows_every_method_with_its_doi_under_its_family(run):
 
 def test_methods_of_no_family_come_last(run, monkeypatch):
     own = replace(METHODS["kcc"].info, family="", doi="", title="Mine")
-    monkeypatch.setattr(METHODS["kcc"], "info", own)
+    monkeypatch.setattr(METHODS.method("kcc"), "info", own)
     *_, title, entry, about = run("methods").stdout.split("\n\n")[0].splitlines()
     assert title == "Others"
     assert entry.split() == ["kcc", "Mine"]

@@ -132,7 +132,7 @@ def test_a_report_of_a_stream_is_that_of_memory(engine, command):
 
 def test_a_report_of_a_long_stream_names_the_sample(monkeypatch):
     pytest.importorskip("plotly")
-    monkeypatch.setattr("ensclust._methods.base._SHOWN", 40)
+    monkeypatch.setattr("ensclust._methods.estimators._SHOWN", 40)
     args = ["-k", 3, "-o", "o.npy", "--report", "r.html", "--engine", "blocks"]
     result = run("consensus", "runs.npy", *args)
     assert result.exit_code == 0, result.stderr

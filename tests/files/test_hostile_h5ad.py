@@ -162,7 +162,8 @@ def test_columns_of_obs_are_checked(cells, case):
 def test_a_copy_of_a_bad_table_is_refused_before_the_work(cells, case, monkeypatch):
     name, change, _ = BAD_COLUMNS[case]
     path = cells(change)
-    monkeypatch.setattr("ensclust._methods.base.BaseConsensus._fit_cuts", None)
+    monkeypatch.setattr("ensclust._methods.base.Method._combine", None)
+    monkeypatch.setattr("ensclust._methods.estimators.BaseConsensus._fit_cuts", None)
     copy = path.with_name("copy.h5ad")
     other = "a" if name == "b" else "b"
     for command in (["consensus", "--columns", other], ["cluster"]):

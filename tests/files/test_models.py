@@ -89,7 +89,7 @@ def test_a_file_with_foreign_types_is_refused_by_their_names(tmp_path):
 @pytest.mark.parametrize(
     ("name", "is_ours"),
     [
-        ("ensclust._methods.ecpcs.ECPCSMC", True),
+        ("ensclust.ECPCSMC", True),
         ("ensclust._support.validation.import_optional", False),  # a function
         ("ensclust._files.tables.Path", False),  # a class that is only imported there
         ("ensclust._files.tables.Nothing", False),

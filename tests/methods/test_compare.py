@@ -68,7 +68,7 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["mcla"], "_solve", fail)
+    monkeypatch.setattr(METHODS.method("mcla"), "_solve", fail)
     ensemble = random_ensemble(30, 4, 2, seed=0)
     found = ensclust.compare(ensemble, 2, random_state=0)
     assert set(found.methods) == set(PAPER) - {"mcla"}

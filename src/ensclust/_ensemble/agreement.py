@@ -153,23 +153,37 @@ def table_nmi(table: np.ndarray, scale: Callable = _geometric_mean) -> float:
 
     ``scale`` is what it is divided by, made of the two entropies.
     """
-    if not table.sum():
+    return counts_nmi(table, table.sum(axis=1), table.sum(axis=0), scale)
+
+
+def counts_nmi(
+    cells: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    scale: Callable = _geometric_mean,
+) -> float:
+    """Do as :func:`table_nmi`, given the counts of the cells and the table's sums."""
+    if not rows.sum():
         return np.nan
-    joint = entropy(table)
-    rows, columns = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
-    if rows == 0 or columns == 0:
+    joint, one, other = entropy(cells), entropy(rows), entropy(columns)
+    if one == 0 or other == 0:
         return float(joint == 0)
-    return float((rows + columns - joint) / scale(rows, columns))
+    return float((one + other - joint) / scale(one, other))
 
 
 def table_ari(table: np.ndarray) -> float:
     """Return the adjusted Rand index of a contingency table, NaN if it is empty."""
-    n = int(table.sum())
+    return counts_ari(table, table.sum(axis=1), table.sum(axis=0))
+
+
+def counts_ari(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float:
+    """Do as :func:`table_ari`, given the counts of the cells and the table's sums."""
+    n = int(rows.sum())
     if not n:
         return np.nan
     together, in_row, in_column = (
         int((counts.astype(np.int64) ** 2).sum()) - n
-        for counts in (table, table.sum(axis=1), table.sum(axis=0))
+        for counts in (cells, rows, columns)
     )
     if in_row == in_column == together:  # the same partition, as trivial as it may be
         return 1.0

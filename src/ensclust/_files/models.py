@@ -19,7 +19,8 @@ from ensclust._support.whole_files import check_writable, replacing
 
 _ABOUT = "ensclust.json"  # in the archive, beside what skops writes
 _SUFFIX = ".skops"
-_OURS = re.compile(r"ensclust\._[a-z]\w*(\.\w+)*")  # modules that classes may come from
+# Modules that classes may come from; the package itself has the estimators.
+_OURS = re.compile(r"ensclust(\._[a-z]\w*(\.\w+)*)?")
 
 
 def save_model(

@@ -456,16 +456,20 @@ def check_choices(values: Any, name: str, choices: tuple[str, ...]) -> list[str]
 
 def check_random_state(random_state: Any) -> np.random.RandomState:
     """Return the generator that scikit-learn makes of ``random_state``, or raise."""
-    from sklearn.utils import check_random_state as check  # noqa: PLC0415  import time
-
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
     try:
-        return check(random_state)
-    except (TypeError, ValueError) as error:
-        raise unexpected(
-            random_state,
-            "random_state",
-            "an integer from 0 to 2**32 - 1, a numpy.random.RandomState, or None",
-        ) from error
+        if isinstance(random_state, numbers.Integral):
+            return np.random.RandomState(int(random_state))
+    except ValueError:
+        pass
+    raise unexpected(
+        random_state,
+        "random_state",
+        "an integer from 0 to 2**32 - 1, a numpy.random.RandomState, or None",
+    )
 
 
 def gibibytes(n_bytes: float) -> str:

@@ -49,7 +49,7 @@ def methods(*, as_json: bool) -> None:
     from ensclust._methods import METHODS
     from ensclust._support.documentation import FAMILIES
 
-    about = {name: method.info for name, method in METHODS.items()}
+    about = {name: METHODS.method(name).info for name in METHODS}
     if as_json:
         click.echo(json.dumps({name: asdict(facts) for name, facts in about.items()}))
         return

@@ -75,7 +75,8 @@ def _as_option(found: re.Match[str]) -> str:
 def _parameters() -> set[str]:
     """Return the parameters that -p takes for some method."""
     from ensclust._methods import METHODS  # noqa: PLC0415  not needed without an error
-    from ensclust._methods.base import BaseConsensus  # noqa: PLC0415
+    from ensclust._methods.base import Method  # noqa: PLC0415
 
-    every = {name for kind in METHODS.values() for name in signature(kind).parameters}
-    return every - signature(BaseConsensus).parameters.keys()
+    kinds = map(METHODS.method, METHODS)
+    every = {name for kind in kinds for name in signature(kind).parameters}
+    return every - signature(Method).parameters.keys()

@@ -183,7 +183,7 @@ def no_k(text: str) -> click.BadParameter:
     """Return the error for a text that is no number of clusters for any method."""
     from ensclust._methods import METHODS
 
-    words = {word for method in METHODS.values() for word in method._k_words}
+    words = {word for name in METHODS for word in METHODS.method(name)._k_words}
     known = ["a positive integer", "a list such as 2,3,5", *sorted(words, reverse=True)]
     hint = "'-k' / '--n-clusters'"
     return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)

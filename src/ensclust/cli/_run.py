@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._methods.base import BaseConsensus
     from ensclust._methods.driver import Solved
     from ensclust.io import Table
 
@@ -195,7 +194,7 @@ class Run:
 
     def run(self) -> None:
         """Run the method, write the labels and say what was found."""
-        from ensclust._methods import make
+        from ensclust._methods.table import make, settle
 
         self._refuse()
         settings: dict[str, Any] = {"base": "precomputed", "noise": self.noise}
@@ -205,7 +204,10 @@ class Run:
                 for name in ("n_clusterings", "base", "base_k", "effort")
             }
             settings["scale"] = None if self.scale == "none" else self.scale
-        model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
+        # Labels alone are combined without an estimator, so without scikit-learn.
+        is_fitted = self.content == "features" or self.report is not None
+        settings |= {"n_clusters": self.ks[0], **self.settings()}
+        model: Any = (make if is_fitted else settle)(self.method, **settings)
         model._validate_params()
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
@@ -217,7 +219,8 @@ class Run:
                 rows, joined = X, about.pop("joined", None)
                 if joined is not None:
                     model, rows = _join(model, X, self.ks, joined)
-                solved = model._fit_cuts(rows, self.ks, checkpoint=self.checkpoint)
+                solve = model._fit_cuts if is_fitted else model._combine
+                solved = solve(rows, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = clock()
@@ -235,11 +238,11 @@ class Run:
 
     def settings(self) -> dict[str, Any]:
         """Return what the options make of the method's parameters, or refuse them."""
-        from ensclust._methods.base import BaseConsensus
+        from ensclust._methods.base import Method
         from ensclust._methods.table import find
 
         kind = find(self.method)
-        shared = signature(BaseConsensus).parameters
+        shared = signature(Method).parameters
         own = sorted(signature(kind).parameters.keys() - shared.keys())
         for name, _ in self.param:
             if name not in own:
@@ -372,7 +375,7 @@ class Run:
         blocks = "--engine blocks or dask, or " * (self.content == "labels")
         return click.UsageError(f"--checkpoint needs {blocks}-m {in_words(trees)}.")
 
-    def _show(self, page: str, model: BaseConsensus, about: dict[str, Any]) -> None:
+    def _show(self, page: str, model: Any, about: dict[str, Any]) -> None:
         with progress("preparing the report", quiet=self.is_silent):
             result = model._result()  # of a stream: one more pass, for a sample
         write_report(
@@ -511,9 +514,7 @@ class Run:
         }
 
 
-def _join(
-    model: BaseConsensus, X: Any, ks: list, joined: Table
-) -> tuple[BaseConsensus, Any]:
+def _join(model: Any, X: Any, ks: list, joined: Table) -> tuple[Any, Any]:
     """Return the model and label rows: base clusterings of X, and those of a table."""
     from sklearn.base import clone
 

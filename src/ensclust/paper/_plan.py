@@ -84,7 +84,7 @@ def plan(store: Store, selection: Selection) -> list[Unit]:
 
 def parts(method: str) -> tuple[str, ...]:
     """Return the parts of a sweep: a tree gives all cuts at once."""
-    is_tree = METHODS[method].info.family == "tree"
+    is_tree = METHODS.method(method).info.family == "tree"
     return ("all",) if is_tree else ("true", "rest")
 
 

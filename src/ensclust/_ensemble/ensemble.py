@@ -40,7 +40,7 @@ from ensclust._support.validation import (
 _DTYPES = (np.uint8, np.uint16, np.uint32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fragments:
     """Objects with equal label rows, as one object with a weight.
 

@@ -19,7 +19,7 @@ _CELLS = 2**18  # numbers converted at a time
 _LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """The columns of a binary file, before any of it is read.
 

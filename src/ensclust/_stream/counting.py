@@ -33,7 +33,7 @@ from ensclust._support.label_texts import are_numbers, meaning
 from ensclust._support.validation import explaining, gibibytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Encoding:
     """How the label values of a stream become cluster numbers.
 
@@ -86,7 +86,7 @@ class Encoding:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockCounts:
     """The counts of some blocks of rows.
 
@@ -184,7 +184,7 @@ def fix_encoding(
     return replace(counts, values=tuple(values), overlap=overlap), known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The distinct label rows of some blocks, in lexicographic order.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.report import fill
 from ensclust import select_k
-from ensclust._quality.k_selection import DEFAULT_CRITERION
+from ensclust._quality.k_selection import DEFAULT_CRITERION, WITH_FEATURES
 from ensclust._support.json_files import read_json, write_json
 from ensclust._support.quiet import muted
 from ensclust.paper._layout import grid
@@ -125,7 +125,7 @@ def measure(job: tuple[str, int]) -> dict[str, Any]:
         if kind == LABELS:
             d, ks = 20, rng.integers(2, 15, 20)
             labels = np.column_stack([rng.integers(0, k, n) for k in ks])
-            found = select_k(labels, criteria=[DEFAULT_CRITERION, "anmi"], **options)
+            found = select_k(labels, criteria=[DEFAULT_CRITERION], **options)
         else:
             if kind in GROUPS:
                 sizes, apart, widths = GROUPS[kind]
@@ -134,7 +134,7 @@ def measure(job: tuple[str, int]) -> dict[str, Any]:
                 X = groups(rng, own, d, apart)
             else:
                 X = NOISE[kind](rng, n, d)
-            found = select_k(X=X, criteria=[DEFAULT_CRITERION], **options)
+            found = select_k(X=X, criteria=[WITH_FEATURES], **options)
     k, p = found.best_k, found.p
     return {"kind": kind, "draw": draw, "n": n, "d": d, "k": k, "p": p}
 

@@ -14,7 +14,7 @@ import ensclust
 from conftest import ROOT, pages
 from ensclust._methods import METHODS
 from ensclust._quality.criteria import CRITERIA
-from ensclust._quality.k_selection import DEFAULT_CRITERION
+from ensclust._quality.k_selection import WITH_FEATURES
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SOURCES = [
@@ -96,7 +96,7 @@ def test_auto_goes_by_the_rule_that_lost_least_on_the_choosing_half():
     root = evidence.CHOICE.parent
     rules = [line.split("|")[1:3] for line in lost(root).splitlines()[2:]]
     best = next(rule.strip() for rule, half in rules if half.strip() == CHOOSING)
-    assert best == f"tested, {DEFAULT_CRITERION}"
+    assert best == f"tested, {WITH_FEATURES}"
 
 
 def test_the_pages_show_the_figures_of_the_results():

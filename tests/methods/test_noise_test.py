@@ -92,7 +92,11 @@ def test_rows_without_spread_are_noise():
 
 def test_threads_do_not_change_the_answer():
     one, three = (select_k(X=CLEAR[:80], **QUICK, n_jobs=j) for j in (1, 3))
-    assert one == three
+    assert (one.p, one.scores, one.best_k_range) == (
+        three.p,
+        three.scores,
+        three.best_k_range,
+    )
 
 
 def test_an_ensemble_is_tested_with_its_features():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ensclust._ensemble.flow import Assignment, Counts, Cut
-    from ensclust._methods.base import BaseConsensus
+    from ensclust._methods.base import Method
 
 
 _NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
@@ -91,7 +91,7 @@ class Solved:
         return np.column_stack(columns) if names else columns[0]
 
 
-def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -> Any:
+def count(model: Method, labels: Any, ks: list, checkpoint: Any = None) -> Any:
     """Return the Counts of label rows: an Ensemble, or the tally of a stream.
 
     ``labels`` is what :func:`ensclust.consensus` takes. What a stream cannot do for
@@ -110,7 +110,7 @@ def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -
 
 
 def solve(
-    model: BaseConsensus,
+    model: Method,
     whole: Any,
     ks: list,
     seed: int,
@@ -166,7 +166,7 @@ def solve(
 
 
 def solve_weighted(
-    model: BaseConsensus, whole: Ensemble, times: np.ndarray, ks: list, seed: int
+    model: Method, whole: Ensemble, times: np.ndarray, ks: list, seed: int
 ) -> Solved:
     """Do as :func:`solve`, with each object counted as so many, ``times``, (N,).
 
@@ -203,7 +203,7 @@ def refer(solved: Solved, reference: np.ndarray) -> Solved:
     return replace(solved, cuts=cuts)
 
 
-def leave_out(solved: Solved, model: BaseConsensus) -> Solved:
+def leave_out(solved: Solved, model: Method) -> Solved:
     """Give the label -1 to objects that their clusters hold by less than is asked for.
 
     Clusters keep their numbers, also where one has no object left.
@@ -227,7 +227,7 @@ def leave_out(solved: Solved, model: BaseConsensus) -> Solved:
     return replace(solved, cuts=cuts)
 
 
-def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
+def doubt_a_lump(model: Method, found: Found, counts: Any) -> None:
     """Warn where nearly all objects are in one cluster, and the inputs do not say so.
 
     Inputs are the base clusterings that are as coarse, whose k largest clusters hold
@@ -354,7 +354,7 @@ def selected(assignment: Any, used: np.ndarray | None) -> Any:
     return assignment if used is None else Selected(assignment, used)
 
 
-def require_memory(model: BaseConsensus, counts: Counts) -> None:
+def require_memory(model: Method, counts: Counts) -> None:
     """Refuse now what would end for want of memory later."""
     memory.require(
         model._needed_memory(counts),

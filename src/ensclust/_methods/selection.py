@@ -12,11 +12,9 @@ import numpy as np
 from ensclust import similarity
 from ensclust._ensemble.agreement import agreement, mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._generate.generation import EnsembleGenerator
-from ensclust._generate.objects import InMemory
 from ensclust._methods import driver
-from ensclust._methods.base import BaseConsensus, any_cut_is_fine
-from ensclust._methods.table import make, name_of
+from ensclust._methods.base import Method, any_cut_is_fine
+from ensclust._methods.table import name_of, settle
 from ensclust._quality import criteria as criteria_
 from ensclust._quality.criteria import CRITERIA, stands_out, suggest, suggest_gap
 from ensclust._quality.k_selection import LEVEL, KSelection
@@ -27,7 +25,6 @@ from ensclust._quality.noise_test import (
     sample_rows,
 )
 from ensclust._quality.null_model import NULL_KINDS
-from ensclust._support.features import validate_features
 from ensclust._support.quiet import muted
 from ensclust._support.validation import (
     check_choices,
@@ -108,11 +105,13 @@ def select_k(
     - "lifetime": gap of the dendrogram's heights over which k clusters last; largest.
     - "eigengap": gap after the k-th eigenvalue of the Jaccard graph of the base
       clusters, as normalised cut sees it; largest. The last k is suggested only if the
-      next gap is smaller. Does not depend on the method. ``best_k`` follows it unless
-      ``criteria`` leaves it out; see the page "Evidence".
+      next gap is smaller. Does not depend on the method.
 
-    Three of them grow while the consensus is coarser than its inputs, whatever the
-    data, hence the knee, see ``_quality.criteria.suggest``.
+    ``best_k`` follows "eigengap" where features are tested, and "anmi" with labels
+    alone, see the page "Evidence"; without it, the first of ``criteria``.
+
+    Three of the criteria grow while the consensus is coarser than its inputs, whatever
+    the data, hence the knee, see ``_quality.criteria.suggest``.
 
     With ``X``, the gaps between k-means clusters and their compactness are compared
     with those in data drawn from five null models, all without clusters, see
@@ -186,7 +185,7 @@ def select_k(
         else _check_range(k_range, sample.n_objects)
     )
     seed = rng.randint(2**31 - 1)
-    model = make(method, {"base": "precomputed"}, random_state=seed, **params)
+    model = settle(method, {"base": "precomputed"}, random_state=seed, **params)
     judged = _Judged(model, sample, ks, names)
     found = KSelection(
         name_of(method),
@@ -194,6 +193,7 @@ def select_k(
         {name: tuple(values.tolist()) for name, values in judged.scores.items()},
         judged.suggested(),
         sample.n_objects,
+        has_features=X is not None and n_null > 0,
     )
     if ks == [1]:
         return replace(found, best_k_range=(1,))
@@ -204,6 +204,9 @@ def select_k(
 
 def _features(X, ensemble, scale, rng, n_jobs) -> tuple[Any, Ensemble]:
     """Return validated features and their base clusterings, generated if not given."""
+    from ensclust._generate.generation import EnsembleGenerator  # noqa: PLC0415  slow
+    from ensclust._support.features import validate_features  # noqa: PLC0415
+
     generator = EnsembleGenerator(scale=scale, n_jobs=n_jobs)
     X = validate_features(generator, X)
     if ensemble is None:
@@ -221,6 +224,9 @@ def _features(X, ensemble, scale, rng, n_jobs) -> tuple[Any, Ensemble]:
 
 def _rows(X: Any, scale: str | None, seed: int) -> np.ndarray:
     """Return the rows that are tested against noise, scaled."""
+    from ensclust._generate.generation import EnsembleGenerator  # noqa: PLC0415  slow
+    from ensclust._generate.objects import InMemory  # noqa: PLC0415
+
     rows = sample_rows(X, np.random.default_rng(seed))
     with muted():  # generate() warned already
         scaling = EnsembleGenerator(scale=scale)._scaling(
@@ -291,7 +297,7 @@ class _Judged:
     """
 
     def __init__(
-        self, model: BaseConsensus, ensemble: Ensemble, ks: list[int], names: list[str]
+        self, model: Method, ensemble: Ensemble, ks: list[int], names: list[str]
     ):
         self.model, self.ensemble, self.ks = model, ensemble, ks
         self.labels: dict[int, np.ndarray] = {}

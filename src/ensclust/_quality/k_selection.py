@@ -10,12 +10,12 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
-# What "auto" goes by: loses least against the number of classes, docs/evidence.md.
-DEFAULT_CRITERION = "eigengap"
+# What "auto" goes by, with labels alone and with features: docs/evidence.md.
+DEFAULT_CRITERION, WITH_FEATURES = "anmi", "eigengap"
 LEVEL = 0.05  # p above which there are no clusters to speak of
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KSelection:
     """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
 
@@ -43,6 +43,8 @@ class KSelection:
         The numbers of clusters that cannot be told apart from ``best_k``.
     is_noise : bool
         Whether nothing speaks for clusters; ``best_k`` is then 1.
+    has_features : bool
+        Whether features were tested against noise.
     """
 
     method: str
@@ -54,6 +56,7 @@ class KSelection:
     null: str = ""
     best_k_range: tuple[int, ...] = ()
     is_noise: bool = False
+    has_features: bool = False
 
     @property
     def best_k(self) -> int:
@@ -68,8 +71,9 @@ class KSelection:
     @property
     def decisive(self) -> str:
         """The criterion that ``best_k`` follows: the default, or the first with one."""
+        default = WITH_FEATURES if self.has_features else DEFAULT_CRITERION
         first = next(iter(self.suggested), "")
-        return DEFAULT_CRITERION if DEFAULT_CRITERION in self.suggested else first
+        return default if default in self.suggested else first
 
     @property
     def verdict(self) -> str:

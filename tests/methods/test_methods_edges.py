@@ -53,7 +53,7 @@ def test_em_may_choose_the_number_of_clusters_by_bic():
     assert model.n_features_in_ == 6
 
 
-@pytest.mark.filterwarnings("ignore:.*few columns decide")
+@pytest.mark.filterwarnings("ignore:.*few columns dominate")
 @pytest.mark.parametrize("scale", [None, "auto", "standard", "robust"])
 def test_estimators_scale_features_in_every_way(scale):
     X = np.repeat([[0.0, 0], [9, 900]], 20, axis=0)

@@ -233,7 +233,7 @@ def test_masked_cells_add_no_cluster(kind):
 
 @pytest.mark.parametrize("wrong", ["abc", [["a", "b"], ["c", "d"]], [[None, "x"]]])
 def test_what_is_no_matrix_of_numbers_is_of_a_wrong_type(wrong):
-    with pytest.raises(TypeError, match="W is no table of numbers"):
+    with pytest.raises(TypeError, match="W is not a table of numbers"):
         validation.check_square(wrong, "W")
 
 

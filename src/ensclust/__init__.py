@@ -4,9 +4,9 @@ import importlib
 
 from ensclust._support.old_pickles import refuse_old_pickles
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# Where each public name lives; loaded on first use, so that importing is quick.
+# Where each public name lives; loaded on first use, so that importing is fast.
 _HOMES = {
     "Blocks": "_stream.blocks",
     "LabelStream": "_stream.label_stream",

@@ -59,7 +59,7 @@ def test_the_counts_of_a_stream_are_pickled_without_it(method):
     model = fitted(method, Blocks(LABELS, rows=70))
     again = pickle.loads(pickle.dumps(model.ensemble_))
     assert again.n_objects == 300
-    with pytest.raises(TypeError, match="was not kept"):
+    with pytest.raises(TypeError, match="was not saved"):
         again.fold(None, None)
 
 

@@ -101,7 +101,7 @@ def test_an_estimator_is_known_by_its_class():
 
 
 def test_what_is_no_constraint_is_refused():
-    with pytest.raises(TypeError, match=r"'positive' is no constraint. Use a type"):
+    with pytest.raises(TypeError, match=r"'positive' is not a constraint. Use a type"):
         check_parameters({"p": ["positive"]}, {"p": 1}, "Owner")
 
 

@@ -26,6 +26,7 @@ from ensclust._stream.blocks import as_blocks
 from ensclust._stream.counting import in_memory
 from ensclust._support.features import validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.site import LinkedToSite
 from ensclust._support.validation import (
     check_sample_weight,
 )
@@ -33,7 +34,7 @@ from ensclust._support.validation import (
 _SHOWN = 20_000  # objects of a stream that a report shows
 
 
-class BaseConsensus(Method, ClusterMixin, BaseEstimator):
+class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
     """Base class of the consensus methods: parameters, fit, predict, fitted attributes.
 
     A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts

@@ -1,7 +1,7 @@
-"""Constraints of parameters: what a value may be, checked and described in words.
+"""Constraints on parameters: which values are allowed, and how to describe them.
 
-They do what scikit-learn's do, whose import takes a second. Constraints of
-scikit-learn itself can stand beside them: anything with ``is_satisfied_by``.
+They work like those of scikit-learn, whose import takes a second. Constraints of
+scikit-learn itself can be used as well: anything with ``is_satisfied_by``.
 """
 
 import sys
@@ -19,7 +19,7 @@ class InvalidParameterError(ValueError, TypeError):
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers of a kind between two bounds; None is infinity."""
+    """Numbers of a kind between two bounds; None means unbounded."""
 
     kind: type
     left: float | None
@@ -49,7 +49,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class StrOptions:
-    """One of some strings."""
+    """One of several strings."""
 
     options: Set[str]
 
@@ -90,7 +90,7 @@ def check_parameters(
 
 
 def _constraint(given: Any) -> Any:
-    """Return a constraint with its test and its words for what a parameter names."""
+    """Return a constraint as an object with a test and a description."""
     if hasattr(given, "is_satisfied_by"):
         return given
     if given is None:
@@ -100,8 +100,9 @@ def _constraint(given: Any) -> Any:
     if given in _NAMED:
         return _NAMED[given]
     msg = (
-        f"{given!r} is no constraint. Use a type, None, an object with is_satisfied_by "
-        f"such as Interval or StrOptions, or one of {', '.join(map(str, _NAMED))}."
+        f"{given!r} is not a constraint. Use a type, None, an object with "
+        "is_satisfied_by such as Interval or StrOptions, or one of "
+        f"{', '.join(map(str, _NAMED))}."
     )
     raise TypeError(msg)
 
@@ -118,7 +119,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_estimator(value: Any) -> bool:
-    """Whether a value is an estimator, of scikit-learn, which it then has imported."""
+    """Whether a value is a scikit-learn estimator, without importing scikit-learn."""
     base = sys.modules.get("sklearn.base")
     return base is not None and isinstance(value, base.BaseEstimator)
 

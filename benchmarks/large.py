@@ -19,7 +19,7 @@ def large(sizes: dict) -> list[Measurement]:
 
 
 def many_objects(sizes: dict) -> list[Measurement]:
-    """ECPCS-MC from a matrix of bytes; what depends on N alone beside the whole."""
+    """ECPCS-MC from a matrix of bytes: the part that depends on N, and the whole."""
     found: list[Measurement] = []
     for n in sizes["crowds"]:
         labels = labelled("bytes", **sizes["base"], n=n)
@@ -77,7 +77,7 @@ def many_leaves(sizes: dict) -> list[Measurement]:
 
 
 def generating(sizes: dict) -> list[Measurement]:
-    """Make base clusterings beside the loops that a skilled user would write."""
+    """Generate base clusterings, compared with loops by a skilled user."""
     loop, mini = "scikit-learn loop", "MiniBatchKMeans loop"
     found = []
     for n, d, faster, wider in sizes["generated"]:
@@ -105,7 +105,7 @@ def generating(sizes: dict) -> list[Measurement]:
 
 
 def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
-    """Return our way to make base clusterings beside others, by name and work."""
+    """Return a comparison of ways to generate base clusterings, by name and work."""
     options = {"n": n, "d": d, **base}
     return Measurement(
         f"generate-{n}-{d}",
@@ -121,7 +121,7 @@ def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
 
 
 def other_kmeans(n: int, base: dict) -> Measurement:
-    """Return the k-means of other libraries, as they come and taken further."""
+    """Return the k-means of other libraries, with defaults and with more effort."""
     names = {
         "faiss": ("faiss", {}),
         "faiss, all objects, 100 iterations": ("faiss", {"most": n, "niter": 100}),
@@ -142,7 +142,7 @@ def other_kmeans(n: int, base: dict) -> Measurement:
 
 
 def spectral(sizes: dict) -> list[Measurement]:
-    """Make spectral base clusterings beside a loop of k-means, and of many objects."""
+    """Generate spectral base clusterings, against a k-means loop and at scale."""
     loop, m = "scikit-learn loop", sizes["base"]["m"]
     found = []
     for n in (sizes["objects"], sizes["many"]):
@@ -177,7 +177,7 @@ def fitting(sizes: dict) -> list[Measurement]:
 
 
 def assigning(sizes: dict) -> list[Measurement]:
-    """Return passes of k-means beside the products that they cannot do without."""
+    """Return passes of k-means, compared with the matrix products that they need."""
     base, found = sizes["base"], []
     for d in (8, 16, 32):
         options = {"n": sizes["assigned"], "d": d, **base}
@@ -212,7 +212,7 @@ def first_use(sizes: dict) -> Measurement:
 
 
 def peers(sizes: dict) -> list[Measurement]:
-    """Compare with what else people use for a co-association and its linkage."""
+    """Compare with other packages for co-association and its linkage."""
     n, k, base = sizes["peers"], sizes["k"], sizes["base"]
     labels = labelled("kmeans", **{**base, "hi": max(base["lo"], int(n**0.5))}, n=n)
     resampled = {"n": n, "m": base["m"], "k": k}

@@ -1,7 +1,7 @@
 """WORKS: what can be measured, by name, ours and theirs.
 
 A work prepares its arguments from the parameters (not timed) and runs on them (timed).
-``digest`` boils a result down to a number, to see that two sides did the same.
+``digest`` reduces a result to a number, to check that two sides did the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks import inputs, literal, rivals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_GEMM_ROWS = 512  # objects that are multiplied at a time: products stay in cache
+_GEMM_ROWS = 512  # objects multiplied at a time, so that products stay in cache
 FEW = {"n": 200, "m": 2, "lo": 3, "hi": 4}
 SMALL = {"kind": "nearest", "spec": {"n": 400, "m": 4, "lo": 5, "hi": 12}}
 IMPORT = (
@@ -32,8 +32,8 @@ IMPORT = (
 class Work:
     """Something to measure.
 
-    ``small`` replaces parameters for the warm-up, in which kernels get compiled and
-    thread pools started. A self-timed work returns (seconds, digest) itself.
+    ``small`` replaces parameters for the warm-up, which compiles kernels and starts
+    thread pools. A self-timed work returns (seconds, digest) itself.
     """
 
     prepare: Callable[..., tuple]
@@ -68,7 +68,7 @@ def coassociation_of(kind, spec, **options):
 
 
 def condensed_of(kind, spec):
-    """Distances of the distinct rows: what a caller of SciPy has to start from."""
+    """Distances of the distinct rows: the input that SciPy requires."""
     square, unit = coassociation_of(kind, spec)[0].fixed_point()
     n = len(square)
     condensed = np.empty(n * (n - 1) // 2)
@@ -121,7 +121,7 @@ def consensus(labels, options):
 
 
 def _with_starts(method, **options):
-    """Ask the methods that have starts for ten."""
+    """Use ten starts for the methods that have starts."""
     from ensclust._methods import METHODS
 
     if "n_init" in inspect.signature(METHODS[method]).parameters:
@@ -130,7 +130,7 @@ def _with_starts(method, **options):
 
 
 def counts_and_votes(labels, _):
-    """Do what in ECPCS-MC depends on the number of objects."""
+    """Do the part of ECPCS-MC that depends on the number of objects."""
     from ensclust import Ensemble
     from ensclust._cuts.voting import Vote
 
@@ -148,14 +148,14 @@ def generate(X, options):
 
 
 def fit(X, options):
-    """Find the consensus of features, from base clusterings of our own."""
+    """Compute the consensus of features, generating base clusterings."""
     from ensclust import ECPCSMC
 
     return ECPCSMC(options["k"], random_state=0).fit(X).labels_
 
 
 def centres_of(n, d=inputs.N_FEATURES, **options):
-    """Return features and centres of M runs, objects that were drawn at random."""
+    """Return features and centres of M runs, objects drawn at random."""
     X = inputs.features(n, d).astype(np.float32)
     rng = np.random.default_rng(1)
     ks = rivals.numbers_of_clusters(options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -10,6 +11,10 @@ sys.path.insert(0, str(DOCS.parent))
 
 import ensclust  # noqa: E402
 from docs import make_reference, make_results  # noqa: E402
+
+# Addresses are settled in pyproject.toml alone; what is empty is left out.
+_PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+_URLS = _PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["urls"]
 
 project = "ensclust"
 author = "The ensclust developers"
@@ -61,6 +66,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_baseurl = _URLS["Documentation"]
 html_title = f"ensclust {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -74,6 +80,9 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+if _URLS["Repository"]:
+    html_theme_options |= {"github_url": _URLS["Repository"]}
+    html_theme_options["navbar_end"] = ["theme-switcher", "navbar-icon-links"]
 html_sidebars = {name: [] for name in ("index", "start", "performance", "design")}
 
 

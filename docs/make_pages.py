@@ -153,11 +153,12 @@ def speed() -> str:
             memory = cell(measured, ran[-1], method, "peak_mb")
             rows.append((f"`{method}`", *times, memory))
     return (
-        f"Beside other ways to do the same work; {make_readme.speed()}\n"
+        f"Next to other ways to do the same work. {make_readme.compared(lines)}\n"
         f"The methods, from labels to labels: M = {size['base']['m']} base clusterings "
         f"with {size['base']['lo']} to {size['base']['hi']} clusters each, k = "
-        f"{size['k']}. Memory is the most that was taken at the largest N of the row. "
-        f"Empty: not linear in N, not run.\n\n{make_readme.markdown(rows)}\n\n"
+        f"{size['k']}. Memory is the peak at the largest N of the row. Methods that "
+        "are not linear in N were not run at the largest size.\n\n"
+        f"{make_readme.markdown(rows)}\n\n"
         f"{report.notes(table.measurements('full'), lines)[0]}\n"
     )
 
@@ -189,7 +190,7 @@ def bounds() -> str:
         ("tree in a matrix", rows**2 / 2, "pairs", "linkage", "square"),
         ("tree in label space", rows**2 / 2 * m, "look-ups", "linkage", "label space"),
     ]  # fmt: skip
-    cells = [("stage", "at least", "time", "so, per second")]
+    cells = [("stage", "work", "time", "work per second")]
     for stage, amount, unit, *side in stages:
         seconds = measured[tuple(side)].seconds
         work = f"{amount / 1e6:,.0f} million {unit}"

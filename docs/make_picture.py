@@ -1,7 +1,8 @@
-"""Draw the picture of the README: ``python -m docs.make_picture``.
+"""Draw the picture of the README and the front page: ``python -m docs.make_picture``.
 
 k-means cannot follow curved groups, whatever k. Runs with more clusters than there are
-groups cut them to pieces, each run into others; their consensus puts them together.
+groups cut them into pieces, each run differently; their consensus puts the pieces
+together. There are two files, for light and for dark pages.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ensclust._view.palette import colour
 from ensclust.metrics import ari
 
 TARGET = Path(__file__).parent / "consensus.png"
+DARK = TARGET.with_name("consensus-dark.png")  # transparent, with light text
 N_RUNS = 20
 
 
@@ -37,22 +39,32 @@ def clusterings() -> dict[str, np.ndarray]:
     }
 
 
-def draw(path: Path = TARGET) -> None:
+def draw(path: Path = TARGET, *, dark: bool = False) -> None:
     """Write the picture as PNG."""
     found = clusterings()
+    ink = "0.88" if dark else "0.15"
     figure = Figure(figsize=(9, 2.6), layout="constrained")
     FigureCanvasAgg(figure)
     left, middle, right = figure.subfigures(1, 3, width_ratios=[1, 1.3, 1])
-    for part, name in ((left, "k-means"), (right, "consensus")):
+    titles = {"k-means": "one k-means run", "consensus": "their consensus"}
+    for part, (name, title) in zip((left, right), titles.items(), strict=True):
         score = ari(found["truth"], found[name])
         scatter(part.subplots(), found["X"], found[name], size=6)
-        part.suptitle(f"{name} into 3, ARI {score:.2f}", fontsize=11)
+        part.suptitle(f"{title}: ARI {score:.2f}", fontsize=11, color=ink)
     for ax, labels in zip(middle.subplots(2, 2).flat, found["runs"].T, strict=False):
         scatter(ax, found["X"], labels, size=2.5)
-    middle.suptitle(f"4 of {N_RUNS} k-means runs, 10 to 20 clusters", fontsize=11)
-    figure.text(0.675, 0.4, "→", fontsize=24, color="0.4")
+    runs = f"4 of {N_RUNS} k-means runs, 10 to 20 clusters each"
+    middle.suptitle(runs, fontsize=11, color=ink)
+    figure.text(0.675, 0.4, "→", fontsize=24, color="0.5")
+    background = "none" if dark else "white"
     with replacing(path) as handle:
-        figure.savefig(handle, format="png", dpi=120, metadata={"Software": None})
+        figure.savefig(
+            handle,
+            format="png",
+            dpi=120,
+            facecolor=background,
+            metadata={"Software": None},
+        )
 
 
 def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float) -> None:
@@ -63,4 +75,5 @@ def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float) -> None:
 
 
 if __name__ == "__main__":
-    draw()
+    draw(TARGET)
+    draw(DARK, dark=True)

@@ -17,7 +17,7 @@ def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch)
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["ecpcs-hc"], "_solve", fail)
+    monkeypatch.setattr(METHODS.method("ecpcs-hc"), "_solve", fail)
     labels, scores, left_out = run_demo(quiet=True)
     assert left_out == {"ecpcs-hc": "needs something"}
     assert "ecpcs-hc" not in labels

@@ -1,4 +1,4 @@
-"""A linkage that is stopped goes on from its checkpoint and gives the same tree."""
+"""An interrupted linkage resumes from its checkpoint and gives the same tree."""
 
 import os
 import signal
@@ -168,7 +168,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, monke
     monkeypatch.setattr(LabelSpace, "survey", None)
     operator = CoAssociation(random_ensemble(50, 5, 4, 0))
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(OSError, match="cannot be a directory: File exists"):
+    with pytest.raises(OSError, match="cannot be used as a directory: File exists"):
         link(operator, max_memory=1, checkpoint=tmp_path / "file")
 
 

@@ -196,7 +196,7 @@ def test_half_of_a_matrix_must_be_available(max_regions, monkeypatch):
 
 
 def test_an_unknown_linkage_is_refused_with_the_list():
-    with pytest.raises(ValueError, match=r"linkage='ward' is not known.*'average'"):
+    with pytest.raises(ValueError, match=r"linkage='ward' is not supported.*'average'"):
         link(CoAssociation(Ensemble([[0], [1]])), "ward")
 
 

@@ -11,9 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.linalg import lapack
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from ensclust._cuts import discretise
@@ -21,7 +18,12 @@ from ensclust._ensemble.agreement import agreement_of
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
 from ensclust._support.quiet import ignoring
-from ensclust._support.validation import check_n_clusters, check_square, import_optional
+from ensclust._support.validation import (
+    check_n_clusters,
+    check_random_state,
+    check_square,
+    import_optional,
+)
 from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _SMALL = 1000  # rows up to which one thread works
@@ -48,6 +50,8 @@ class NormalisedCut:
         Symmetric, non-negative weights, diagonal included.
     mass : ndarray of shape (n,) or None
         How many nodes each stands for, above 0; None is one each.
+    exact : bool, default=False
+        Whether the eigenvectors are those of LAPACK whatever the number of nodes.
 
     Notes
     -----
@@ -64,10 +68,18 @@ class NormalisedCut:
     array([0, 0, 1, 1])
     """
 
-    def __init__(self, W: npt.ArrayLike, *, mass: np.ndarray | None = None):
+    def __init__(
+        self,
+        W: npt.ArrayLike,
+        *,
+        mass: np.ndarray | None = None,
+        exact: bool = False,
+    ):
         self._graph, self._degree = _regularised(check_square(W, "W"), mass)
         root = np.sqrt(self._degree)
-        self._spectrum = Spectrum(self._graph / root[:, None] / root)
+        normalised = self._graph / root[:, None]
+        normalised /= root
+        self._spectrum = Spectrum(normalised, exact=exact)
 
     def __len__(self) -> int:
         return len(self._graph)
@@ -194,7 +206,7 @@ def metis_runs(
     W: Any, sizes: npt.ArrayLike, seed: int, n_init: int
 ) -> Callable[[int], list[np.ndarray]]:
     """Return what parts a graph by several runs of METIS, each way once."""
-    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
+    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init).tolist()
 
     def distinct(k: int) -> list[np.ndarray]:
         runs = metis(W, sizes, k, seeds=seeds)
@@ -276,6 +288,9 @@ class TransferCut:
             Part of each left node; fewer parts than ``n_clusters`` where fewer rows
             of the embedding differ.
         """
+        from sklearn.cluster import KMeans  # noqa: PLC0415  a second to import
+        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+
         n = len(self)
         k = check_n_clusters(n_clusters, n)
         if k in {1, n}:
@@ -401,6 +416,8 @@ class Spectrum:
     ----------
     A : ndarray of shape (n, n)
         A symmetric float64 matrix, which is overwritten.
+    exact : bool, default=False
+        Whether LAPACK finds the vectors whatever the number of rows.
 
     Notes
     -----
@@ -421,8 +438,8 @@ class Spectrum:
     (array([3.]), array([[0.707, 0.707]]))
     """
 
-    def __init__(self, A: np.ndarray):
-        self._matrix = A
+    def __init__(self, A: np.ndarray, *, exact: bool = False):
+        self._matrix, self._exact = A, exact
         self._iterated: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def __len__(self) -> int:
@@ -431,7 +448,7 @@ class Spectrum:
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, ascending, and their vectors, (n, k)."""
         n = len(self)
-        if n > _LARGE and k < n // 10:
+        if n > _LARGE and k < n // 10 and not self._exact:
             width = _NARROWEST
             while 3 * width < 4 * k:
                 width *= 2
@@ -487,7 +504,8 @@ class Spectrum:
         """
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
-        A = self._matrix.copy() if len(self) > _LARGE else self._matrix
+        may_iterate = len(self) > _LARGE and not self._exact
+        A = self._matrix.copy() if may_iterate else self._matrix
         n = len(A)
         n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
         reduced = lapack.dsytrd(A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1)

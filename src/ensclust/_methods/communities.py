@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust import similarity
 from ensclust._cuts.communities import CommunityGraph
@@ -17,6 +16,7 @@ from ensclust._methods.base import positive
 from ensclust._methods.ecpcs import ECPCSMC
 from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval, StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import weigh
 
@@ -133,7 +133,7 @@ class Communities(MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.similarity == "propagated":
-            return ECPCSMC(n_jobs=self.n_jobs)._similarity(counts, weights)
+            return ECPCSMC(exact=True, n_jobs=self.n_jobs)._similarity(counts, weights)
         return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._methods import driver
-from ensclust._methods.table import has_parameter, make
+from ensclust._methods.table import has_parameter, settle
 from ensclust._support.kinds import is_dask_array, is_stream, pandas_index
 from ensclust._support.validation import check_noise
 
@@ -85,12 +84,9 @@ def consensus(
     is_kept = checkpoint is not None and has_parameter(method, "checkpoint")
     if is_kept or (checkpoint is not None and not is_stream(labels)):
         params["checkpoint"] = checkpoint
-    model = make(method, own, **params)
-    model._validate_params()
-    counts = driver.count(model, labels, ks, checkpoint)
-    solved = driver.solve(model, counts, ks, model._seeds()[1])
+    solved = settle(method, own, **params)._combine(labels, ks, checkpoint)
     names = ["free" if k is None else f"k{k}" for k in ks] if several else None
-    found = driver.leave_out(solved, model).labels(names)
+    found = solved.labels(names)
     if is_dask_array(labels):
         return found.to_dask()
     return _with_index(found, pandas_index(labels), names)

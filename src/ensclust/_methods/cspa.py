@@ -4,7 +4,7 @@ import numpy as np
 
 from ensclust._cuts import partition
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.base import Method, positive
 from ensclust._methods.families import Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
@@ -13,7 +13,7 @@ from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 _PAIR_BYTES = 48  # of the graph, and of METIS' copies of it
 
 
-class CSPA(Weighted, BaseConsensus):
+class CSPA(Weighted, Method):
     """Partition the graph of objects, whose edges are their co-association.
 
     The classic beside :class:`MCLA`, for comparison: it makes clusters of about equal

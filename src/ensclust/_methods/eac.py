@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
 from ensclust._methods.families import Agglomeration, ClusterWeighted, Weighted
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 

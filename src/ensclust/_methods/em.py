@@ -3,17 +3,15 @@
 from numbers import Real
 from typing import Any
 
-import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from ensclust._cuts.mixture import Mixtures
-from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.base import Method, positive
 from ensclust._methods.families import Weighted
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval, StrOptions
 from ensclust._support.documentation import MethodInfo
 
 
-class EM(Weighted, BaseConsensus):
+class EM(Weighted, Method):
     """A mixture model of label rows, which gives probabilities of the clusters.
 
     Choose it for memberships that are probabilities under a model, for a likelihood by
@@ -114,15 +112,6 @@ class EM(Weighted, BaseConsensus):
     n_init: int = parameter(positive(), default=10)
     max_iter: int = parameter(positive(), default=200)
     smoothing: float = parameter(Interval(Real, 0, None, closed="left"), default=0)
-
-    def memberships(self, X=None) -> np.ndarray:
-        """Return how likely each object is in each cluster, (n_samples, k) float64.
-
-        Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
-        ``labels_``, and the largest is that of the label. ``X=None`` means the training
-        objects. Computed when asked for: time M k per object.
-        """
-        return super().memberships(X)
 
     def _solve(self, counts, *, weights, seed) -> Mixtures:
         return Mixtures(

@@ -7,14 +7,14 @@ from scipy import sparse
 
 from ensclust._cuts import partition
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.base import Method, positive
 from ensclust._methods.families import Weighted
 from ensclust._methods.parameters import parameter
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import cluster_mass
 
 
-class HBGF(Weighted, BaseConsensus):
+class HBGF(Weighted, Method):
     """Partition the graph of objects and base clusters, in which members are joined.
 
     For comparison with what is published: METIS makes parts of about equal weight. A

@@ -5,11 +5,11 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import entr
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust._cuts.onehot_kmeans import Divergence, Rows, Unweighted
 from ensclust._methods.families import OneHotMethod, Weighted
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval, StrOptions
 from ensclust._support.documentation import MethodInfo
 
 UTILITIES = ("u_c", "u_h", "u_cos", "u_lp", "nu_c", "nu_h", "nu_cos", "nu_lp")

@@ -3,12 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import BipartiteCut
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval, StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import (
     cluster_mass,

@@ -2,11 +2,10 @@
 
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval
-
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import Agglomeration, Weighted
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 from ensclust.similarity import eci

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import MetaClustering
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval
 from ensclust._support.documentation import MethodInfo
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
 from ensclust._cuts import partition
@@ -11,6 +10,7 @@ from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
 from ensclust._methods.families import ClusterWeighted, MetaClustering
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust.similarity._measures import weigh
 

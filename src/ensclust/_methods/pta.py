@@ -1,11 +1,10 @@
 """PTA: probability trajectories and agglomeration."""
 
-from sklearn.utils._param_validation import StrOptions
-
 from ensclust._cuts import microclusters
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.base import Method, positive
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import (
     DEFAULT_MEMORY,
@@ -16,7 +15,7 @@ from ensclust._trees.dendrogram import Tree
 from ensclust._trees.linkage import FULL, LINKAGES, link_matrix
 
 
-class PTA(BaseConsensus):
+class PTA(Method):
     """Random walks between microclusters, then agglomeration of the microclusters.
 
     The tree of :class:`PTGP`: choose it where weak links between distant objects are

@@ -2,13 +2,12 @@
 
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval
-
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
 from ensclust._methods.families import Agglomeration
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 

@@ -1,11 +1,10 @@
 """Voting: clusterings matched to their mean."""
 
-from sklearn.utils._param_validation import StrOptions
-
 from ensclust._cuts.matching import Matching, Overlaps
 from ensclust._methods.base import positive
 from ensclust._methods.families import Sharing
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import StrOptions
 from ensclust._support.documentation import MethodInfo
 
 

@@ -3,12 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ensclust._ensemble.agreement import crowd_agreement
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import Agglomeration
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 

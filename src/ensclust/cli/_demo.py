@@ -12,7 +12,7 @@ from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import phase, progress
 from ensclust.cli._options import json_option, no_stdout
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
 
 @click.command(short_help="Compare the methods on handwritten digits.")
 @click.option("-o", "--output", default="ensclust-demo-labels.csv", show_default=True,
-              metavar="FILE", help="File for the labels.",
+              metavar="FILE", help="Output file for the labels.",
               callback=no_stdout)  # fmt: skip
 @json_option
 def demo(output: str, *, as_json: bool) -> None:
@@ -48,13 +48,13 @@ def demo(output: str, *, as_json: bool) -> None:
 def run_demo(
     *, quiet: bool
 ) -> tuple[dict[str, np.ndarray], list[dict[str, Any]], dict[str, str]]:
-    """Return the truth and every method's labels, scores, and what others need."""
+    """Return the classes, labels and scores per method, and methods not installed."""
     from sklearn.datasets import load_digits
 
     X, truth = load_digits(return_X_y=True)
     scores = []
     with progress("demo", quiet=quiet):
-        ensclust.generate(X[:200], 4, random_state=0)  # loads what it needs
+        ensclust.generate(X[:200], 4, random_state=0)  # warm-up
         for name, base_k in _BASE_K.items():
             with phase(name):
                 seconds = stopwatch()
@@ -72,7 +72,7 @@ def run_demo(
 
 
 def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
-    """Return the scores as a table for people."""
+    """Return the scores as a table of text."""
     lines = [
         "Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes",
         "",

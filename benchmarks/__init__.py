@@ -1,1 +1,1 @@
-"""Speed and memory, side by side with what people use: ``python -m benchmarks``."""
+"""Speed and memory, compared with what people use: ``python -m benchmarks``."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [names...]``: measure, write lines, report and pictures."""
+"""``python -m benchmarks [names...]``: measure, write results, report and plots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks import plots, report, runner, table
 from benchmarks.sources import ROOT
 from ensclust._support.json_files import read_lines, write_lines
 
-WIDTH = 150  # of tables that go into a file
+WIDTH = 150  # characters of tables in files
 LINES, REPORT = "measurements.jsonl", "report.md"
 
 
@@ -24,11 +24,11 @@ LINES, REPORT = "measurements.jsonl", "report.md"
               help="A checkout whose package is measured, instead of this one.",
               show_default="this one")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), default="benchmarks/reports")
-@click.option("--only-report", is_flag=True, help="Report on the lines in OUT.")
+@click.option("--only-report", is_flag=True, help="Only report on the results in OUT.")
 def main(names, size, repeats, source, out, only_report):
-    """Measure speed and memory beside what people use.
+    """Measure speed and memory, compared with what people use.
 
-    NAMES are measurements, or the beginnings of their names; none means all.
+    NAMES are measurements, or prefixes of their names; by default all are run.
     """
     console = Console()
     if not console.is_terminal:
@@ -57,7 +57,7 @@ def choose(measurements, names):
     known = [m.name for m in measurements]
     for name in names:
         if not any(other.startswith(name) for other in known):
-            msg = f"no measurement is called {name!r}; there are {', '.join(known)}."
+            msg = f"no measurement is called {name!r}; use one of {', '.join(known)}."
             raise click.BadParameter(msg, param_hint="NAMES")
     return [m for m in measurements if not names or m.name.startswith(tuple(names))]
 

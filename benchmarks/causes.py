@@ -44,7 +44,7 @@ SEEDED = ("ecpcs-hc", "ls", "true-k")
 @click.option("--data-home", help="Directory with files like wine.npz.")
 @click.option("--runs", default=_protocol.RUNS, show_default=True)
 def main(out, work, data_home, runs):
-    """Score, and write what was found."""
+    """Compute the scores and write them."""
     stores = {
         s: Store(work / f"seed-{s}", _protocol.Protocol(s), data_home) for s in SEEDS
     }
@@ -68,7 +68,7 @@ def main(out, work, data_home, runs):
 
 
 def facts(cell: tuple[str, str, str]) -> dict:
-    """Return what a cell is, and the published score."""
+    """Return the description of a cell, and its published score."""
     method, dataset, criterion = cell
     published = _paper.compared("ari", dataset, criterion)[method]
     return {
@@ -89,7 +89,7 @@ def scores(store: Store, cell, runs: int, **params) -> list[float]:
 
 
 def score(store: Store, cell, params: dict, number: int) -> float:
-    """Return the ARI of one run; with best-k that of the best number of clusters."""
+    """Return the ARI of one run; for best-k, that of the best number of clusters."""
     method, dataset, criterion = cell
     rules = store.protocol
     ks = [_protocol.true_k(dataset)]

@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.coarsening`` writes coarsening.json and coarsening.md to
 benchmarks/results/coarsening, and the marked part of docs/large-trees.md. Runs that are
-in the JSON file are not repeated. ``--large`` measures 10^6 objects, in a process of
-its own.
+in the JSON file are not repeated. ``--large`` measures 10^6 objects, in a separate
+process.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ FILE = RESULTS / "coarsening" / "coarsening.json"
 PAGE = ROOT / "docs" / "large-trees.md"
 DATASETS = ("pd", "mnist", "lr")
 PARTS = (2, 5, 40)  # F divided by these is the number of regions
-# So few rows fit into few windows of the usual width; the narrow ones are as scarce
-# beside them as the usual ones are beside 10^5 rows.
+# So few rows fill only a few windows of the usual width; narrow windows are to them as
+# the usual ones are to 10^5 rows.
 WINDOWS = (coarsening.WINDOW, 32)
 METHODS = {
     "ecpcs-hc": lambda ensemble: CoAssociation(
@@ -100,7 +100,7 @@ def measure(store: Store, job: tuple[str, str, int]) -> list[dict[str, Any]]:
         "rows": n_rows,
         "exact_nmi": nmi(exact, classes),
     }
-    # How much of a difference equal similarities make, which the order of rows decides.
+    # The effect of ties among similarities, which the order of rows breaks.
     other = Ensemble(ensemble.labels.max(axis=0) - ensemble.labels)
     labels = link(METHODS[method](other)).cut(k)
     scores = {"ari": ari(labels, exact), "nmi": nmi(labels, classes)}

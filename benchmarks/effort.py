@@ -1,9 +1,9 @@
-"""How far k-means runs must be taken, judged by the consensus that they lead to.
+"""How much effort k-means runs need, judged by the resulting consensus.
 
 ``python -m benchmarks.effort`` writes effort.json and effort.md to
 benchmarks/results/effort, and the marked part of docs/performance.md. Every setting
-makes its base clusterings with the seeds and numbers of clusters of the reference, so
-that differences are paired. Runs that are in the JSON file are not repeated.
+uses the seeds and numbers of clusters of the reference, so that differences are paired.
+Runs that are in the JSON file are not repeated.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ PAGE = ROOT / "docs" / "performance.md"
 REAL = ("wine", "ecoli", "bc", "yeast", "ctg", "mnist", "ls", "pd", "lr")
 MADE = {"gauss": 26, "heavy": 26, "uneven": 10}  # kinds, and their numbers of groups
 MADE_N = (5_000, 20_000, 50_000, 100_000, 300_000, 1_000_000)
-MOST_LINKED = 20_000  # objects up to which ECPCS-HC is asked too
-# What is asked of generate(), beside the size of the sample; all start from one seed.
+MOST_LINKED = 20_000  # most objects for ECPCS-HC
+# Arguments of generate(), besides the sample size; all start from one seed.
 REFERENCE = "reference"
 SETTINGS: dict[str, dict[str, Any]] = {
     REFERENCE: {"effort": "full"},
@@ -108,9 +108,9 @@ def take(found: dict[str, Any], store: Store, options) -> None:
 
 
 def settings_of(dataset: str, n: int) -> list[str]:
-    """Return the settings that a dataset is clustered with.
+    """Return the settings for a dataset.
 
-    Left out are those that change nothing, and most of them for many objects.
+    Without those that change nothing; for many objects, only a few.
     """
     n = n or info(dataset).n_objects
     return [
@@ -127,7 +127,7 @@ def settings_of(dataset: str, n: int) -> list[str]:
 def measure(
     store: Store, done: set[tuple], job: tuple[str, int, int]
 ) -> list[dict[str, Any]]:
-    """Return the scores of settings on one dataset, by one seed."""
+    """Return the scores of settings on one dataset, for one seed."""
     dataset, n, number = job
     X, y, k = objects(store, dataset, n, number)
     base_k = _protocol.base_k(len(X), k)
@@ -183,7 +183,7 @@ def measure_protocol(store: Store, job: tuple[str, int]) -> dict[str, Any]:
 
 
 def objects(store: Store, dataset: str, n: int, number: int) -> tuple:
-    """Return features, classes and their number, of a real dataset or a made one."""
+    """Return features, classes and their number, of a real or synthetic dataset."""
     if dataset in REAL:
         X, y = features(store, dataset)
         return X, y, true_k(dataset)

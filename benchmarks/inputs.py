@@ -1,7 +1,7 @@
-"""Label matrices to measure on, made once per run and kept in a cache directory.
+"""Label matrices to measure on, generated once per run and cached in a directory.
 
-``python -m benchmarks.inputs KIND JSON`` makes one in a process of its own, so that
-making it leaves no trace in the memory of the process that is measured.
+``python -m benchmarks.inputs KIND JSON`` generates one in a separate process, so that
+it does not affect the memory of the measured process.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ CACHE = "ENSCLUST_BENCH_CACHE"  # environment variable: the directory of this ru
 N_CLUSTERS = 26
 N_FEATURES = 16
 CENTRE_SCALE = 1.6
-BLOCK = 20_000  # objects that are fitted, or looked at, at a time
+BLOCK = 20_000  # objects fitted or processed at a time
 
 
 def labels(kind: str, **spec) -> np.ndarray:
-    """Return an (N, M) label matrix; KINDS says which there are."""
+    """Return an (N, M) label matrix of one of KINDS."""
     folder = Path(os.environ.get(CACHE, tempfile.gettempdir()))
     parts = [f"{key}{value}" for key, value in sorted(spec.items())]
     path = folder / ("-".join(["ensclust-bench", kind, *parts]) + ".npy")
@@ -36,7 +36,7 @@ def labels(kind: str, **spec) -> np.ndarray:
 
 
 def feature_file(n: int, d: int = N_FEATURES) -> Path:
-    """Return the path of features in float32, as a file that can be mapped."""
+    """Return the path of a memory-mappable file of features in float32."""
     folder = Path(os.environ.get(CACHE, tempfile.gettempdir()))
     path = folder / f"ensclust-bench-features-{n}-{d}.npy"
     if not path.exists():
@@ -50,8 +50,8 @@ def feature_file(n: int, d: int = N_FEATURES) -> Path:
 def features(n: int, d: int = N_FEATURES) -> np.ndarray:
     """Return objects around 26 Gaussian centres in d dimensions, unit noise.
 
-    With more dimensions centres are nearer to each other in each of them, so that
-    clusters overlap as much.
+    With more dimensions, centres are closer to each other in each of them, so that
+    clusters overlap equally.
     """
     return drawn(n, d)[0]
 
@@ -66,10 +66,10 @@ def drawn(n: int, d: int = N_FEATURES) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kmeans(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
-    """k-means clusterings, as the paper makes them; of many objects a part is fitted.
+    """k-means clusterings as in the paper; of many objects, only some are fitted.
 
-    The others get the nearest centres, so that the clusterings are of one kind
-    whatever their size.
+    The others are assigned to the nearest centres, so that clusterings of all sizes are
+    of the same kind.
     """
     from ensclust import EnsembleGenerator
 
@@ -130,7 +130,7 @@ def digits() -> np.ndarray:
 
 
 def as_bytes(n: int, m: int = 20, lo: int = 26, hi: int = 100) -> np.ndarray:
-    """Return :func:`kmeans` as bytes, which labels of many objects are best kept as."""
+    """Return :func:`kmeans` as bytes, the best type for labels of many objects."""
     return kmeans(n, m, lo, hi).astype(np.uint8)
 
 

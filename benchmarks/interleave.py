@@ -1,12 +1,12 @@
-"""Time and memory of two checkouts in turn: ``python -m benchmarks.interleave``.
+"""Compare two checkouts in turn: ``python -m benchmarks.interleave``.
 
     python -m benchmarks.interleave --source DIR --repeats 5 [NAMES]
 
-Runs our side of the measurements of the quick benchmark alternately with the package
-in DIR, the old one, and with that of this checkout, the new one, every time in a
-process of its own. Prints the ratio of the medians, new to old, and the spread, which
-is the sum of the median absolute deviations on both sides, as a part of the old median.
-A ratio that is more than 5 % and the spread above 1 is marked.
+Runs our side of the quick benchmark alternately with the package in DIR (old) and with
+that of this checkout (new), each time in a separate process. Prints the ratio of the
+medians, new to old, and the spread: the sum of the median absolute deviations of both,
+relative to the old median. A ratio that exceeds 1 by more than 5 % plus the spread is
+marked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ensclust.paper._layout import grid
 from ensclust.paper._runner import run
 
 WORSE = 0.05  # of the old median, beyond the spread
-FLOORS = {"seconds": 1e-4, "peak_mb": 1.0}  # less is not told apart
+FLOORS = {"seconds": 1e-4, "peak_mb": 1.0}  # smaller differences are ignored
 SIDES = ("old", "new")
 
 
@@ -46,7 +46,7 @@ class Turn(NamedTuple):
 
     @property
     def work(self) -> str:
-        """Return what the turns that are compared have in common."""
+        """Return what the compared turns have in common."""
         return f"{self.measurement.name}, {self.side.name}"
 
 
@@ -54,7 +54,7 @@ class Turn(NamedTuple):
 @click.argument("names", nargs=-1)
 @click.option("--source", type=click.Path(path_type=Path), required=True,
               help="The old checkout.")  # fmt: skip
-@click.option("--repeats", default=5, show_default=True, help="Processes of each.")
+@click.option("--repeats", default=5, show_default=True, help="Processes per checkout.")
 @click.option("--size", default="quick", type=click.Choice(list(table.SIZES)))
 @click.option("--out", type=click.Path(path_type=Path), help="JSON lines of all runs.")
 def main(names, source, repeats, size, out):

@@ -9,17 +9,27 @@ from benchmarks.table import Bar, Measurement, Side, consensus, labelled
 STAGES_GROWTH = 11  # most times that counts and votes may take for ten times the rows
 GEMM = "matrix product alone"
 DISTANCE = "mean squared distance to centres"
+LOOKING = 10  # seconds that looking at a result may take
+WITHIN = 2_800  # megabytes: the matrix of max_memory, 2,147, and the rest
 LINKAGE_GROWTH = 30  # most times that linkage of five times the objects may take
 
 
 def large(sizes: dict) -> list[Measurement]:
     """Return the measurements of many objects, many clusterings and first use."""
-    return [*many_objects(sizes), many_clusterings(sizes), *many_leaves(sizes),
-            *generating(sizes), first_use(sizes), *peers(sizes)]  # fmt: skip
+    return [
+        *many_objects(sizes),
+        many_clusterings(sizes),
+        *many_leaves(sizes),
+        looking_at(sizes),
+        *generating(sizes),
+        first_use(sizes),
+        second_use(sizes),
+        *peers(sizes),
+    ]
 
 
 def many_objects(sizes: dict) -> list[Measurement]:
-    """ECPCS-MC from a matrix of bytes; what depends on N alone beside the whole."""
+    """ECPCS-MC from a matrix of bytes: the part that depends on N, and the whole."""
     found: list[Measurement] = []
     for n in sizes["crowds"]:
         labels = labelled("bytes", **sizes["base"], n=n)
@@ -59,7 +69,7 @@ def many_clusterings(sizes: dict) -> Measurement:
 
 
 def many_leaves(sizes: dict) -> list[Measurement]:
-    """Exact linkage in label space, at two sizes."""
+    """Exact linkage at two sizes: in label space alone, and within max_memory."""
     found: list[Measurement] = []
     for n in sizes["linked"]:
         labels = labelled("kmeans", **sizes["base"], n=n)
@@ -71,13 +81,32 @@ def many_leaves(sizes: dict) -> list[Measurement]:
                 against = f"{found[-1].name}:{method}"
                 bars.append(Bar(method, LINKAGE_GROWTH, "share", against))
                 bars.append(Bar(method, 1000, "under", None, "peak_mb", "MB"))
-        title = f"in label space, N = {n:,}, M = {sizes['base']['m']}"
+            within = {**consensus(method, labels, sizes["k"])}
+            sides.append(Side(f"{method}, matrix", "consensus", within))
+            bars.append(
+                Bar(f"{method}, matrix", WITHIN, "under", None, "peak_mb", "MB")
+            )
+        title = f"exact trees, N = {n:,}, M = {sizes['base']['m']}"
         found.append(Measurement(f"leaves-{n}", title, tuple(sides), tuple(bars)))
     return found
 
 
+def looking_at(sizes: dict) -> Measurement:
+    """Ask of a fitted model what its users look at, for many objects."""
+    labels = labelled("kmeans", **sizes["base"], n=sizes["many"])
+    fitted = {**labels, "k": sizes["k"]}
+    sides = [Side(w, w, fitted) for w in ("certainty", "memberships", "report")]
+    sides.append(Side("select_k", "select_k", labels))
+    return Measurement(
+        "looking",
+        f"looking at a result, N = {sizes['many']:,}, M = {sizes['base']['m']}",
+        tuple(sides),
+        tuple(Bar(side.name, LOOKING, "under") for side in sides),
+    )
+
+
 def generating(sizes: dict) -> list[Measurement]:
-    """Make base clusterings beside the loops that a skilled user would write."""
+    """Generate base clusterings, compared with loops by a skilled user."""
     loop, mini = "scikit-learn loop", "MiniBatchKMeans loop"
     found = []
     for n, d, faster, wider in sizes["generated"]:
@@ -105,7 +134,7 @@ def generating(sizes: dict) -> list[Measurement]:
 
 
 def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
-    """Return our way to make base clusterings beside others, by name and work."""
+    """Return a comparison of ways to generate base clusterings, by name and work."""
     options = {"n": n, "d": d, **base}
     return Measurement(
         f"generate-{n}-{d}",
@@ -121,7 +150,7 @@ def made(n: int, d: int, base: dict, rivals: dict) -> Measurement:
 
 
 def other_kmeans(n: int, base: dict) -> Measurement:
-    """Return the k-means of other libraries, as they come and taken further."""
+    """Return the k-means of other libraries, with defaults and with more effort."""
     names = {
         "faiss": ("faiss", {}),
         "faiss, all objects, 100 iterations": ("faiss", {"most": n, "niter": 100}),
@@ -142,7 +171,7 @@ def other_kmeans(n: int, base: dict) -> Measurement:
 
 
 def spectral(sizes: dict) -> list[Measurement]:
-    """Make spectral base clusterings beside a loop of k-means, and of many objects."""
+    """Generate spectral base clusterings, against a k-means loop and at scale."""
     loop, m = "scikit-learn loop", sizes["base"]["m"]
     found = []
     for n in (sizes["objects"], sizes["many"]):
@@ -177,7 +206,7 @@ def fitting(sizes: dict) -> list[Measurement]:
 
 
 def assigning(sizes: dict) -> list[Measurement]:
-    """Return passes of k-means beside the products that they cannot do without."""
+    """Return passes of k-means, compared with the matrix products that they need."""
     base, found = sizes["base"], []
     for d in (8, 16, 32):
         options = {"n": sizes["assigned"], "d": d, **base}
@@ -211,8 +240,23 @@ def first_use(sizes: dict) -> Measurement:
     )
 
 
+def second_use(sizes: dict) -> Measurement:
+    """Labels are combined without scikit-learn, so in less time than its import."""
+    command = {"rows": sizes["few"], "is_compiled": True, "name": "consensus"}
+    rival = "import sklearn.cluster"
+    return Measurement(
+        "second-use",
+        f"ensclust consensus, second use, {sizes['few']:,} rows of CSV",
+        (
+            Side("ensclust", "command", command),
+            Side(rival, "program", {"statement": rival}),
+        ),
+        (Bar("ensclust", 1, against=rival),),
+    )
+
+
 def peers(sizes: dict) -> list[Measurement]:
-    """Compare with what else people use for a co-association and its linkage."""
+    """Compare with other packages for co-association and its linkage."""
     n, k, base = sizes["peers"], sizes["k"], sizes["base"]
     labels = labelled("kmeans", **{**base, "hi": max(base["lo"], int(n**0.5))}, n=n)
     resampled = {"n": n, "m": base["m"], "k": k}

@@ -1,4 +1,4 @@
-"""What is competed with, written out as the issue names it: NumPy, SciPy, no tricks."""
+"""The straightforward implementation to compete with: NumPy and SciPy, no tricks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_ROUNDS = 21
 
 
 def membership(labels: np.ndarray) -> sparse.csr_matrix:
-    """Return H, (N, Nc) float32 in CSR form, M ones a row."""
+    """Return H, (N, Nc) float32 in CSR form, M ones per row."""
     n, m = labels.shape
     start = np.concatenate([[0], np.cumsum(labels.max(axis=0) + 1)])
     indices = (labels + start[:-1]).astype(np.int32).reshape(-1)
@@ -31,7 +31,7 @@ def jaccard(overlap: np.ndarray) -> np.ndarray:
 
 
 def propagate(W: np.ndarray, steps: int) -> np.ndarray:
-    """Z by the loop of 2 t products."""
+    """Compute Z by a loop of 2 t products."""
     P = W * (1 - np.eye(len(W)))
     P /= P.sum(axis=1, keepdims=True)
     Q, S = np.eye(len(W)), np.zeros_like(W)

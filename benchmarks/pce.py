@@ -1,8 +1,8 @@
 """py-cluster-ensemble's functions and ours on the same labels.
 
 ``python -m benchmarks.pce`` measures time, memory and agreement, and writes pce.json
-and pce.md to benchmarks/results/pce. Where the package ``pce`` cannot be imported it
-says so and measures nothing. A checkout of the package is enough:
+and pce.md to benchmarks/results/pce. If the package ``pce`` cannot be imported, it says
+so and measures nothing. A checkout of the package is enough:
 ``PYTHONPATH=/path/to/py-cluster-ensemble/src``.
 """
 
@@ -44,7 +44,7 @@ ABSENT = (
     "measured.\nTo measure with a checkout of it:\n"
     "    PYTHONPATH=/path/to/py-cluster-ensemble/src python -m benchmarks.pce"
 )
-MOST_BYTES = 4e9  # of N x N matrices; where pce needs more, it is not run
+MOST_BYTES = 4e9  # of N x N matrices; if pce needs more, it is not run
 PATIENCE = 60  # seconds after which a side is given up
 LONG = 5.0  # seconds above which a side is run once, with one seed
 SEEDS = 5
@@ -65,10 +65,10 @@ INPUTS = [
 
 @dataclass(frozen=True)
 class Case:
-    """A function of pce and the method of ours beside it.
+    """A function of pce and our corresponding method.
 
     ``squares`` is how many N x N matrices of doubles the function holds at once;
-    ``has_walks`` says that ours gets pce's length of walks, which is fixed there.
+    ``has_walks`` means that ours uses pce's length of walks, which is fixed there.
     """
 
     function: str
@@ -165,13 +165,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR")
     parser.add_argument("--most", type=int, default=20_000, help="objects")
-    parser.add_argument("--only", default="", help="functions, separated by commas")
+    parser.add_argument("--only", default="", help="comma-separated functions")
     parser.add_argument("--report-only", action="store_true")
-    parser.add_argument("--side", help=argparse.SUPPRESS)  # what a process measures
+    parser.add_argument("--side", help=argparse.SUPPRESS)  # what a subprocess measures
     options = parser.parse_args(arguments)
     chosen = options.only.split(",") if options.only else list(WHY)
     if unknown := set(chosen) - set(WHY):
-        parser.error(f"--only: no {', '.join(unknown)}; there are {', '.join(WHY)}")
+        parser.error(f"--only: unknown {', '.join(unknown)}; use {', '.join(WHY)}")
     if options.side:
         print(json.dumps(measure(json.loads(options.side))))
         return
@@ -210,7 +210,7 @@ def take(most: int, functions: list[str]) -> Iterator[dict[str, Any]]:
 
 
 class Comparison:
-    """Both sides on one label matrix; what was measured once is not repeated."""
+    """Both sides on one label matrix; measurements are not repeated."""
 
     def __init__(self, kind: str, spec: dict, k: int, folder: Path):
         self.labels = inputs.labels(kind, **spec)
@@ -221,14 +221,14 @@ class Comparison:
         self._rows: set[str] = set()
 
     def is_new(self, case: Case) -> bool:
-        """Return whether no case before had the same calls."""
+        """Return whether no earlier case made the same calls."""
         calls = json.dumps([case.function, case.theirs, self._own(case)])
         is_new = calls not in self._rows
         self._rows.add(calls)
         return is_new
 
     def _own(self, case: Case) -> dict[str, Any]:
-        """Return the parameters of ours, with pce's walks where pce is run."""
+        """Return our parameters, with pce's walks if pce is run."""
         is_told = case.has_walks and self._needed(case) <= MOST_BYTES
         return {**case.ours, **(walks(self.labels) if is_told else {})}
 
@@ -236,7 +236,7 @@ class Comparison:
         return case.squares * 8 * len(self.labels) ** 2
 
     def row(self, case: Case) -> dict[str, Any]:
-        """Return the figures of a case."""
+        """Return the measurements of a case."""
         n = len(self.labels)
         if self._needed(case) > MOST_BYTES:
             error = f"not run: N x N matrices, {self._needed(case) / 1e9:.0f} GB"
@@ -294,7 +294,7 @@ def classes(kind: str, n: int) -> np.ndarray:
 
 
 def walks(labels: np.ndarray) -> dict[str, int]:
-    """Return pce's neighbours and steps where they exceed 20, the published bound."""
+    """Return pce's neighbours and steps if they exceed 20, the published bound."""
     length = int(len(np.unique(labels, axis=0)) ** 0.5 / 2)
     return {"n_neighbors": length, "steps": length} if length > 20 else {}
 
@@ -305,7 +305,7 @@ def average(values) -> float | None:
 
 
 def spawn(job: dict) -> dict:
-    """Measure one side in a new process; return its figures, or why there are none."""
+    """Measure one side in a new process; return its figures, or the reason for none."""
     command = [sys.executable, "-m", "benchmarks.pce", "--side", json.dumps(job)]
     variables = {**environment(), **ONE_THREAD}
     try:
@@ -356,7 +356,7 @@ def measure(job: dict) -> dict:
 
 
 def failure(labels: np.ndarray, n: int, said: str) -> str | None:
-    """Return why labels are none: pce catches its errors and returns zeros."""
+    """Return why a call failed: pce catches its errors and returns zeros."""
     if labels.shape == (n,) and len(np.unique(labels)) > 1:
         return None
     reason = said.strip().splitlines() or ["labels of one cluster"]

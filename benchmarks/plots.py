@@ -23,7 +23,7 @@ PANELS = (("seconds", "seconds"), ("peak_mb", "peak memory, MB"))
 
 
 def draw(measurements: list[Measurement], lines: list[dict], folder: Path) -> list[str]:
-    """Write one picture per axis; return the names of the files."""
+    """Write one plot per axis; return the file names."""
     names = []
     for axis in dict.fromkeys(m.axis for m in measurements if m.axis):
         curves = {q: curves_of(measurements, lines, axis, q) for q, _ in PANELS}

@@ -1,9 +1,10 @@
-"""What other names of base clusters, or another order of clusterings, change.
+"""Effects of renaming base clusters or reordering clusterings.
 
-Neither says anything about the objects, so the partition should stay. ``python -m
-benchmarks.relabelling`` combines random small ensembles by every method, as they are
-and changed, and finds out for each partition that differs why it does. Two minutes. It
-writes benchmarks/results/relabelling.json and the marked part of docs/trust.md.
+Neither carries information about the objects, so the partition should not change.
+``python -m benchmarks.relabelling`` combines small random ensembles with every method,
+unchanged and changed, and determines for each partition that differs why it does. It
+takes two minutes and writes benchmarks/results/relabelling.json and the marked part of
+docs/trust.md.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ RESULTS = ROOT / "benchmarks" / "results" / "relabelling.json"
 PAGE = ROOT / "docs" / "trust.md"
 COMMAND = "python -m benchmarks.relabelling"
 N_ENSEMBLES = 60
-N_SEEDS = 200  # that are tried, at most, until one changes the partition too
+N_SEEDS = 200  # most seeds to try until one changes the partition too
 EQUAL, ROUNDED = 1e-12, 1e-6  # differences of heights
 CAUSES = ("tie", "rounding", "draw", "neither")
 
 
 def main() -> None:
-    """Count, and write what was found."""
+    """Count the changes and write the results."""
     found = {
         name: Counter({"relabelled": 0, "reordered": 0, "reseeded": 0})
         for name in METHODS
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer clusters than asked for are no matter
+        warnings.simplefilter("ignore")  # fewer clusters than requested are fine
         for number in range(N_ENSEMBLES):
             labels, k, changed = ensemble(number)
             for name, counts in found.items():
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def ensemble(number: int) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
-    """Return random labels, the number of clusters to ask for, and changed labels."""
+    """Return random labels, a number of clusters, and changed labels."""
     rng = np.random.default_rng(number)
     n, m = round(20 * 10 ** rng.random()), int(rng.integers(3, 11))
     k, noise = int(rng.integers(2, 9)), rng.random()
@@ -69,7 +70,7 @@ def ensemble(number: int) -> tuple[np.ndarray, int, dict[str, np.ndarray]]:
 
 
 def outcome(name: str, labels: np.ndarray, k: int, changed: dict) -> list[str]:
-    """Return what changes the partition of one ensemble, and for which causes."""
+    """Return what changes the partition of one ensemble, and why."""
 
     def fit(labels: np.ndarray, seed: int):
         return METHODS[name](k, base="precomputed", random_state=seed).fit(labels)
@@ -95,9 +96,9 @@ def outcome(name: str, labels: np.ndarray, k: int, changed: dict) -> list[str]:
 def tree_cause(one: Dendrogram, other: Dendrogram) -> str:
     """Return why the cuts of two trees differ.
 
-    Up to the lowest cluster that only one tree has, both have the same clusters. There
-    each merges a pair that is nearest to its knowledge: pairs at the same height are a
-    tie. Trees of the same clusters are cut otherwise only among equal heights.
+    Below the lowest cluster that only one tree has, both have the same clusters. There,
+    each merges the pair that it considers nearest: pairs at the same height are a tie.
+    Cuts of trees with the same clusters only differ among equal heights.
     """
     trees = [clusters(tree) for tree in (one, other)]
     own = [
@@ -112,7 +113,7 @@ def tree_cause(one: Dendrogram, other: Dendrogram) -> str:
 
 
 def clusters(tree: Dendrogram) -> dict[frozenset[int], float]:
-    """Return the height of each merge, by the objects that are together then."""
+    """Return the height of each merge, by the objects that it joins."""
     table = tree.to_scipy()
     members = [frozenset([i]) for i in range(len(table) + 1)]
     for a, b in table[:, :2].astype(int).tolist():

@@ -1,4 +1,4 @@
-"""From lines of single runs to medians, and from medians to what was reached."""
+"""From single runs to medians, and from medians to verdicts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from benchmarks.table import Bar, Measurement
 
-TOLERANCE = 1e-5  # relative difference of digests that still counts as the same result
+TOLERANCE = 1e-5  # relative difference of digests of equal results
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of one side: medians, spread, the error of a run that failed."""
+    """The result of one side: medians, spread, and the error of a failed run."""
 
     seconds: float = math.nan
     fastest: float = math.nan
@@ -31,7 +31,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A bar with the numbers on both sides; ``met`` is None where they are missing."""
+    """A bar with the numbers on both sides; ``met`` is None if they are missing."""
 
     measurement: Measurement
     bar: Bar
@@ -108,7 +108,7 @@ def ratio(a: float, b: float) -> float:
 def differing(
     measurement: Measurement, results: dict[tuple[str, str], Result]
 ) -> list[str]:
-    """Return the sides that should have had the result of the first and had not."""
+    """Return the sides whose result should equal the first, but does not."""
     digests = {
         side: results[measurement.name, side].digest
         for side in measurement.same

@@ -42,7 +42,7 @@ def loop(X, options):
 
 
 def plain_loop(X, options):
-    """Return M clusterings by scikit-learn, one after the other, as its threads are."""
+    """Return M clusterings by scikit-learn, one after the other, with its threads."""
     from sklearn.cluster import KMeans
 
     columns = [
@@ -63,7 +63,7 @@ def faiss(X, options):
             min_points_per_centroid=1,
             max_points_per_centroid=options.get("most", 256),
         )  # fmt: skip
-        faiss.omp_set_num_threads(1)  # of this thread; its own ones wait for each other
+        faiss.omp_set_num_threads(1)  # its own threads wait for each other
         model.train(X)
         return model.index.search(X, 1)[1][:, 0].astype(np.uint8)
 
@@ -144,16 +144,26 @@ def kemlglearn(X, options):
     return model.labels_
 
 
-def command(rows, is_compiled):
-    """Run ``ensclust cluster`` on a small file, with an empty cache or a full one."""
+def program(statement):
+    """Run a Python program of one statement, from start to end."""
+    begin = time.perf_counter()
+    call = [sys.executable, "-c", statement]
+    subprocess.run(call, check=True, capture_output=True)
+    return time.perf_counter() - begin, 0.0
+
+
+def command(rows, is_compiled, name="cluster"):
+    """Run a command on a small file, with an empty cache of kernels or a full one."""
     X = inputs.features(rows).round(6)
+    if name == "consensus":
+        X = np.random.default_rng(0).integers(0, 3, (rows, 10))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "data.csv")
-        np.savetxt(path, X, delimiter=",")
-        # Kernels are cached here instead of beside the installed files.
+        np.savetxt(path, X, "%s", ",")
+        # Kernels are cached here, not next to the installed files.
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are kept compiled
-        call = [sys.executable, "-m", "ensclust", "cluster", str(path), "-k", "3"]
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # keep compiled modules
+        call = [sys.executable, "-m", "ensclust", name, str(path), "-k", "3"]
         call += ["-o", str(Path(folder, "labels.csv")), "--seed", "0"]
         for _ in range(1 + is_compiled):
             begin = time.perf_counter()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SLOW = 100.0  # seconds above which a side is timed once
 PATIENCE = 3600  # seconds after which a side is given up
-SPARE = 1.2  # touched beforehand, as a multiple of the peak that was seen
+SPARE = 1.2  # touched beforehand, as a multiple of the observed peak
 
 # Time is measured with an allocator that keeps freed memory, so that it is touched once
 # and before the clock starts: on virtual machines the first touch of a page can cost
@@ -83,7 +83,7 @@ def measure(repeats: int, variables: dict, measurement: Measurement) -> list[dic
 
 
 def spawn(side: Side, job: dict, variables: dict) -> dict:
-    """Run a side in a new process; return its line, with an error where it failed."""
+    """Run a side in a new process; return its line, with the error if it failed."""
     job = {**job, "work": side.work, "params": side.params}
     line = {**job, "load": os.getloadavg()[0]}
     command = [sys.executable, "-m", "benchmarks.worker", json.dumps(job)]
@@ -106,7 +106,7 @@ def spawn(side: Side, job: dict, variables: dict) -> dict:
 
 
 def conditions() -> dict:
-    """Return what the numbers hang on besides the code."""
+    """Return what the numbers depend on besides the code."""
     return {
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -125,7 +125,7 @@ def version_of(package: str) -> str:
 
 
 def processor() -> str:
-    """Return the name of the processor, as far as the system tells."""
+    """Return the name of the processor, if the system reports it."""
     path = Path("/proc/cpuinfo")
     names = path.read_text().splitlines() if path.exists() else []
     found = [x.partition(":")[2].strip() for x in names if x.startswith("model name")]

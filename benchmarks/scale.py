@@ -1,9 +1,9 @@
-"""Consensus of more labels than a worker may hold, from Parquet files, by Dask.
+"""Consensus of more labels than a worker can hold, from Parquet files, with Dask.
 
-``python -m benchmarks.scale`` makes the files, reads and counts them plainly in NumPy,
-and runs ECPCS-MC over them with one and with two workers of 1 GB each. Every run is a
-line of benchmarks/results/scale/measurements.jsonl; the report stands beside it and in
-the marked part of docs/scale.md.
+``python -m benchmarks.scale`` generates the files, reads and counts them in plain
+NumPy, and runs ECPCS-MC on them with one and with two workers of 1 GB each. Every run
+is a line of benchmarks/results/scale/measurements.jsonl; the report is written next to
+it and into the marked part of docs/scale.md.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _peak() -> int:
 
 
 def report(lines: list[dict]) -> str:
-    """Return tables and what was to be reached, as Markdown."""
+    """Return tables and targets, as Markdown."""
     first = lines[0]
     n, nc = max(x["rows"] for x in lines), lines[-1]["base_clusters"]
 
@@ -252,7 +252,7 @@ def forecast(
     machines: int = 100,
     cores: int = 8,
 ) -> str:
-    """Return on paper what many rows take on many machines."""
+    """Return an estimate for many rows on many machines."""
     rows = [("N = 10^9 on 100 machines of 8 cores, on paper", "amount")]
     for stage, seconds in per_row.items():
         rows.append(

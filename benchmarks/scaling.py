@@ -1,6 +1,6 @@
 """Whether to scale features by default: the consensus with and without, on real data.
 
-``python -m benchmarks.scaling DIR [DIR ...]`` takes every NPZ file (X, y) of these
+``python -m benchmarks.scaling DIR [DIR ...]`` uses every NPZ file (X, y) in these
 directories, writes scaling.json and scaling.md to benchmarks/results/scaling, and the
 marked part of docs/scaling.md. Kinds of scaling share seeds, so that differences are
 paired. Runs that are in the JSON file are not repeated.
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def measure(job: tuple[Path, int]) -> list[dict[str, Any]]:
-    """Return the scores of one dataset with every kind of scaling, by one seed."""
+    """Return the scores of one dataset with every kind of scaling, for one seed."""
     path, number = job
     with np.load(path) as data:
         X, y = data["X"].astype(np.float64), data["y"]

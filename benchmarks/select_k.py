@@ -31,8 +31,8 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "choosing-k.md"
 METHOD = "ecpcs-hc"
-# "blind": base clusterings as generate() makes them, k from 2 up, K unknown.
-# "paper": those of the ECPCS paper's protocol, whose k begin at the true K.
+# "blind": base clusterings by generate(), k from 2 up, K unknown.
+# "paper": those of the ECPCS paper's protocol, with k from the true K up.
 KINDS = {
     "blind": "base clusterings that do not know K (k-means, k from 2 to sqrt(N))",
     "paper": "base clusterings of the paper's protocol (k-means, k from K to sqrt(N))",
@@ -48,7 +48,7 @@ RULES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--datasets", default="", help="default: all that are there")
+    parser.add_argument("--datasets", default="", help="default: all available")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--store", type=Path, default=RESULTS, help="see reproduce")
     options = parser.parse_args()

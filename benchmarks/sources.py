@@ -15,7 +15,7 @@ def environment(source: Path = ROOT) -> dict[str, str]:
     """Return the variables of a process that imports the package in ``source``/src."""
     folder = source.resolve() / "src"
     if not (folder / "ensclust" / "__init__.py").exists():
-        sys.exit(f"there is no src/ensclust in {source}")
+        sys.exit(f"{source} has no src/ensclust")
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 

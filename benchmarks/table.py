@@ -1,4 +1,4 @@
-"""The table of measurements: sizes, sides, and what is to be reached."""
+"""The table of measurements: sizes, sides, and targets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 SIZES = {
     "full": {
-        "without": (),  # beginnings of names
+        "without": (),  # prefixes of names
         "k": 26,
         "base": {"m": 20, "lo": 26, "hi": 100},  # base clusterings and their clusters
         "graph": {"n": 3_000, "m": 20, "lo": 60, "hi": 60},  # Nc = 1200
@@ -83,11 +83,11 @@ PRODUCT, FASTCLUSTER = "product 1250", "fastcluster linkage"  # the yardsticks
 CUTS = ("usenc", "lwgp", "lce-bg", "ecpcs-bg", "gp-mgla")
 VOTES = ("voting", "cvote", "kmodes", "em")
 GRAPHS = ("lwmc", "communities")
-# Methods linear in N, and the seconds and megabytes that are to be reached at 20,000.
+# Methods linear in N, and their targets in seconds and megabytes at 20,000.
 LINEAR = ("ecpcs-mc", "mcla", "kcc", "ecc", "sec", *CUTS, *GRAPHS, *VOTES)
 _MANY = 20_000
-GROWTH = 60  # most times that the time at 1e6 may be of that at 20,000
-ROWS_GROWTH = 55  # the same of methods that came later
+GROWTH = 60  # most that the time at 1e6 may be, as a multiple of that at 20,000
+ROWS_GROWTH = 55  # the same for methods that were added later
 METHOD_REACH = {
     "eac": (15, 2000),
     "wct": (15, 2000),
@@ -103,16 +103,16 @@ METHOD_REACH = {
     "kmodes": (3, None),
     "em": (15, None),  # ten starts
 }
-# Methods that may take so many times as long as another one.
+# Methods with a limit relative to the time of another one.
 BESIDE = dict.fromkeys((*CUTS, *GRAPHS), ("ecpcs-mc", 1.5))
 BESIDE |= {"lwea": ("eac", 1.2), "weac": ("eac", 1.2)}
-MANY_SECONDS = 8  # for 1e6 objects, where only base clusters are partitioned
+MANY_SECONDS = 8  # for 1e6 objects, if only base clusters are partitioned
 MANY_MEGABYTES = 400  # beyond the labels
 
 
 @dataclass(frozen=True)
 class Side:
-    """One work with its parameters; ``x`` is its place on the axis of a plot."""
+    """One work with its parameters; ``x`` is its position in a plot."""
 
     name: str
     work: str
@@ -123,7 +123,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Bar:
-    """What is to be reached.
+    """A target.
 
     ``kind`` is "faster" (theirs / ours at least ``limit``), "share" (ours / theirs at
     most ``limit``) or "under" (ours at most ``limit``, in ``unit``). ``quantity`` is a
@@ -165,7 +165,7 @@ class Measurement:
 
 def measurements(size: str = "full") -> list[Measurement]:
     """Return the table at a size of SIZES."""
-    from benchmarks.large import large  # which imports what is defined here
+    from benchmarks.large import large  # circular
 
     sizes = SIZES[size]
     whole = [*engines(sizes), *end_to_end(sizes), *methods(sizes), *sweeps(sizes)]
@@ -302,7 +302,7 @@ def methods(sizes: dict) -> list[Measurement]:
 
 
 def family(name, labels, names, k, bars=()) -> Measurement:
-    """Methods by name at one size, beside a product and fastcluster's linkage."""
+    """Methods by name at one size, besides a product and fastcluster's linkage."""
     n = labels["spec"]["n"]
     yardsticks = [Side(PRODUCT, "product", {"size": 1250})]
     if n <= _MANY:  # few enough objects for a matrix of pairs
@@ -376,7 +376,7 @@ def against_t(sizes: dict):
 
 
 def labelled(kind: str, **spec) -> dict:
-    """Return the parameters that say which label matrix."""
+    """Return the parameters that select a label matrix."""
     return {"kind": kind, "spec": spec}
 
 

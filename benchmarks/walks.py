@@ -1,16 +1,15 @@
-"""How many modules a piece of work walks through: ``python -m benchmarks.walks``.
+"""Count the modules that a task passes through: ``python -m benchmarks.walks``.
 
-Five walks on iris, each run once before it is counted, so that lazy imports, caches
-and compilation are over. Counted in all threads: the modules of the package that are
-entered, the functions (those with a name), and the pairs of modules of which one calls
-the other. The caller is the nearest function of the package below on the stack of the
-thread; a call with nothing of the package below makes no pair. Support and kernels,
-see SUPPORT, are left out of the first three columns, and so is every pair that they
-are part of; the last three columns have them, but for compiled functions, whose calls
-Python does not see.
+Five walks on iris, each run once before it is counted, so that lazy imports, caches and
+compilation are done. Counted in all threads: the modules of the package that are
+entered, the (named) functions, and the pairs of modules of which one calls the other.
+The caller is the nearest function of the package further up the stack of the thread; a
+call without one makes no pair. Support and kernels, see SUPPORT, and all pairs with
+them, are left out of the first three columns; the last three columns include them,
+except for compiled functions, whose calls Python does not see.
 
-``--source DIR`` walks through the package in another checkout; only public names are
-used, so that older and newer ones can be compared:
+``--source DIR`` walks through the package of another checkout. Only public names are
+used, so that different versions can be compared:
 
     python -m benchmarks.walks --source DIR --json before.json
     python -m benchmarks.walks --before before.json
@@ -59,7 +58,7 @@ SUPPORT = {
     ),
     "rooms": ("_kernels", "_support"),
 }
-BARS = {"modules": 0.7, "pairs": 0.6}  # at most, as a part of those before
+BARS = {"modules": 0.7, "pairs": 0.6}  # at most, relative to before
 COUNTS = ("modules", "functions", "pairs")
 PACKAGES = ("numpy", "scikit-learn", "numba", "dask", "joblib", "click")
 ROWS = 40  # of a block
@@ -75,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
                         help="a checkout, instead of this one")  # fmt: skip
     options = parser.parse_args(arguments)
     if unknown := set(options.walks) - set(WALKS):
-        parser.error(f"no walk {', '.join(sorted(unknown))}; there are: {[*WALKS]}")
+        parser.error(f"unknown walk {', '.join(sorted(unknown))}; use {[*WALKS]}")
     before = json.loads(options.before.read_text()) if options.before else None
     found = measure(options.source, options.walks)
     if options.json:
@@ -109,7 +108,7 @@ def worker() -> None:
         sys.exit(f"ensclust was imported from {package.parent}, not from {folder}")
     layout = "rooms" if (package / "_support").is_dir() else "flat"
     counter = Counter(Path(ensclust.__file__).parent)
-    # Threads of a pool are kept from the first run on, and so is what profiles them.
+    # Threads of a pool, and their profilers, persist from the first run.
     threading.setprofile(counter.profile)
     found = {}
     with tempfile.TemporaryDirectory(prefix="ensclust-walks-") as folder:
@@ -132,7 +131,7 @@ def worker() -> None:
 
 @dataclass
 class Counts:
-    """What one walk entered: functions as (module, name, line), pairs of modules."""
+    """What a walk entered: functions as (module, name, line), pairs of modules."""
 
     functions: set[tuple[str, str, int]] = field(default_factory=set)
     modules: set[str] = field(default_factory=set)
@@ -140,7 +139,7 @@ class Counts:
 
 
 class Counter:
-    """Notes the calls of functions whose files are in a folder, while it counts."""
+    """Records the calls of functions whose files are in a folder."""
 
     def __init__(self, folder: Path):
         self.folder = f"{folder}{os.sep}"
@@ -148,7 +147,7 @@ class Counter:
 
     @contextmanager
     def counting(self) -> Iterator[Counts]:
-        """Count within; without the garbage collector, which calls at any time."""
+        """Count inside, without the garbage collector, which may run at any time."""
         counts = Counts()
         gc.collect()
         gc.disable()
@@ -162,7 +161,7 @@ class Counter:
             gc.enable()
 
     def profile(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call; for sys.setprofile and threading.setprofile."""
+        """Record a call; for sys.setprofile and threading.setprofile."""
         counts, code = self.counts, frame.f_code
         if (
             event != "call"
@@ -180,7 +179,7 @@ class Counter:
             counts.pairs.add((caller, module))
 
     def caller(self, frame: FrameType) -> str | None:
-        """Return the module of the nearest function of ours below, if there is one."""
+        """Return the module of the nearest calling function of ours, if any."""
         below = frame.f_back
         while below is not None:
             if below.f_code.co_filename.startswith(self.folder):
@@ -196,12 +195,12 @@ class Counter:
 
 
 def is_function(frame: FrameType) -> bool:
-    """Whether a frame is a function's, not that of a module or the body of a class."""
+    """Whether a frame is that of a function, not of a module or class body."""
     return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
 
 
 def figures(counts: Counts, support: tuple[str, ...]) -> dict[str, Any]:
-    """Return the counts without and with support, and what was counted by name."""
+    """Return the counts without and with support, and the names counted."""
 
     def is_above(module: str) -> bool:
         return module.partition(".")[0] not in support
@@ -241,7 +240,7 @@ def prepare(folder: Path) -> Inputs:
     return Inputs(X, labels, folder)
 
 
-# What is imported or made here is not counted; what the returned function does is.
+# Only what the returned function does is counted.
 def ecpcs_mc(inputs: Inputs) -> Callable[[], object]:
     from ensclust import ECPCSMC
 

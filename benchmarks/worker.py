@@ -21,14 +21,14 @@ import psutil
 from benchmarks.works import WORKS, Work
 
 MAX_RUNS = 7
-LONG_ENOUGH = 2.0  # seconds after which a short work is not run again
+LONG_ENOUGH = 2.0  # seconds after which short work is not repeated
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-# Linux counts the peak since a reset; elsewhere the peak of the whole process is taken.
+# Linux reports the peak since a reset; elsewhere it is that of the whole process.
 MEMORY_BY = "VmHWM" if CLEAR.exists() else "ru_maxrss"
 
 
 def main(job: dict) -> dict:
-    """Warm up, measure, and return what was found."""
+    """Warm up, measure, and return the results."""
     work, params = WORKS[job["work"]], job["params"]
     work.run(*work.prepare(**{**params, **work.small}))
     found = {}
@@ -60,9 +60,9 @@ def memory(work: Work, params: dict) -> dict:
 
 
 def seconds(work: Work, params: dict) -> dict:
-    """Run a long work once, a short one up to seven times; return the median.
+    """Run long work once, short work up to seven times; return the median.
 
-    ``others`` is the share of the machine that other processes took meanwhile.
+    ``others`` is the share of the machine used by other processes meanwhile.
     """
     times: list[float] = []
     own = machine = 0.0
@@ -89,7 +89,7 @@ def seconds(work: Work, params: dict) -> dict:
 
 
 def clocks() -> tuple[float, float, float]:
-    """Return the time, and how long this process, its children and all have worked."""
+    """Return the time, and the CPU times of this process, its children and all."""
     idle = ("idle", "iowait", "guest", "guest_nice")
     machine = psutil.cpu_times()._asdict().items()
     process = psutil.Process()
@@ -111,13 +111,13 @@ def digest(work: Work, result) -> float | None:
 
 
 def touch(n_bytes: int) -> None:
-    """Write to memory and free it: the allocator keeps it, so later use is quick."""
+    """Write to memory and free it: the allocator keeps it, so later use is fast."""
     block = np.empty(n_bytes, np.uint8)
     block[::4096] = 1
 
 
 def current() -> int:
-    """Return the resident bytes now, without what was freed and kept."""
+    """Return the current resident bytes, without freed memory that is kept."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

@@ -1,7 +1,7 @@
 """WORKS: what can be measured, by name, ours and theirs.
 
 A work prepares its arguments from the parameters (not timed) and runs on them (timed).
-``digest`` boils a result down to a number, to see that two sides did the same.
+``digest`` reduces a result to a number, to check that two sides did the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from benchmarks import inputs, literal, rivals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_GEMM_ROWS = 512  # objects that are multiplied at a time: products stay in cache
+_GEMM_ROWS = 512  # objects multiplied at a time, so that products stay in cache
 FEW = {"n": 200, "m": 2, "lo": 3, "hi": 4}
 SMALL = {"kind": "nearest", "spec": {"n": 400, "m": 4, "lo": 5, "hi": 12}}
 IMPORT = (
@@ -32,8 +34,8 @@ IMPORT = (
 class Work:
     """Something to measure.
 
-    ``small`` replaces parameters for the warm-up, in which kernels get compiled and
-    thread pools started. A self-timed work returns (seconds, digest) itself.
+    ``small`` replaces parameters for the warm-up, which compiles kernels and starts
+    thread pools. A self-timed work returns (seconds, digest) itself.
     """
 
     prepare: Callable[..., tuple]
@@ -68,7 +70,7 @@ def coassociation_of(kind, spec, **options):
 
 
 def condensed_of(kind, spec):
-    """Distances of the distinct rows: what a caller of SciPy has to start from."""
+    """Distances of the distinct rows: the input that SciPy requires."""
     square, unit = coassociation_of(kind, spec)[0].fixed_point()
     n = len(square)
     condensed = np.empty(n * (n - 1) // 2)
@@ -121,7 +123,7 @@ def consensus(labels, options):
 
 
 def _with_starts(method, **options):
-    """Ask the methods that have starts for ten."""
+    """Use ten starts for the methods that have starts."""
     from ensclust._methods import METHODS
 
     if "n_init" in inspect.signature(METHODS[method]).parameters:
@@ -129,8 +131,30 @@ def _with_starts(method, **options):
     return {"method": method, **options}
 
 
+def fitted_of(kind, spec, k):
+    """Return ECPCS-MC, fitted to label rows."""
+    from ensclust import ECPCSMC
+
+    labels = inputs.labels(kind, **spec)
+    return (ECPCSMC(k, base="precomputed", random_state=0).fit(labels),)
+
+
+def report(model):
+    """Write the report of a fitted model; return the size of the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        model.report(path)
+        return path.stat().st_size
+
+
+def select_k(ensemble):
+    from ensclust import select_k
+
+    return select_k(ensemble, random_state=0).best_k
+
+
 def counts_and_votes(labels, _):
-    """Do what in ECPCS-MC depends on the number of objects."""
+    """Do the part of ECPCS-MC that depends on the number of objects."""
     from ensclust import Ensemble
     from ensclust._cuts.voting import Vote
 
@@ -148,14 +172,14 @@ def generate(X, options):
 
 
 def fit(X, options):
-    """Find the consensus of features, from base clusterings of our own."""
+    """Compute the consensus of features, generating base clusterings."""
     from ensclust import ECPCSMC
 
     return ECPCSMC(options["k"], random_state=0).fit(X).labels_
 
 
 def centres_of(n, d=inputs.N_FEATURES, **options):
-    """Return features and centres of M runs, objects that were drawn at random."""
+    """Return features and centres of M runs, objects drawn at random."""
     X = inputs.features(n, d).astype(np.float32)
     rng = np.random.default_rng(1)
     ks = rivals.numbers_of_clusters(options)
@@ -262,7 +286,7 @@ def is_ours(work: str, params: dict) -> bool:
 OURS = (
     *("propagate", "intersections", "link", "consensus", "coarse consensus", "import"),
     *("counts and votes", "generate", "resampling", "command", "fit", "assign"),
-    "block pass",
+    *("block pass", "certainty", "memberships", "report", "select_k"),
 )
 WORKS = {
     "propagate": Work(weights_of, propagate, {**SMALL, "steps": 20}, np.mean),
@@ -295,6 +319,17 @@ WORKS = {
         {"statement": "pass"},
         is_self_timed=True,
     ),
+    "certainty": Work(
+        fitted_of,
+        lambda model: model.certainty().item_consensus,
+        {**SMALL, "k": 4},
+        np.mean,
+    ),
+    "memberships": Work(
+        fitted_of, lambda model: model.memberships(), {**SMALL, "k": 4}, np.mean
+    ),
+    "report": Work(fitted_of, report, {**SMALL, "k": 4}),
+    "select_k": Work(ensemble_of, select_k, digest=float),
     "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
     "generate": Work(rivals.features_of, generate, FEW, scatter),
     "fit": Work(rivals.features_of, fit, {**FEW, "k": 3}, n_clusters),
@@ -318,6 +353,12 @@ WORKS = {
         lambda **options: (options,),
         lambda options: rivals.command(**options),
         {"rows": 20, "is_compiled": False},
+        is_self_timed=True,
+    ),
+    "program": Work(
+        lambda statement: (statement,),
+        rivals.program,
+        {"statement": "pass"},
         is_self_timed=True,
     ),
     "product": Work(square_of, np.matmul, {"size": 64}),

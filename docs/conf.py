@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -10,6 +11,10 @@ sys.path.insert(0, str(DOCS.parent))
 
 import ensclust  # noqa: E402
 from docs import make_reference, make_results  # noqa: E402
+
+# Addresses are settled in pyproject.toml alone; what is empty is left out.
+_PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+_URLS = _PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["urls"]
 
 project = "ensclust"
 author = "The ensclust developers"
@@ -61,6 +66,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_baseurl = _URLS["Documentation"]
 html_title = f"ensclust {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -68,12 +74,15 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "ensclust"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 4,  # what fits beside the search field
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+if _URLS["Repository"]:
+    html_theme_options |= {"github_url": _URLS["Repository"]}
+    html_theme_options["navbar_end"] = ["theme-switcher", "navbar-icon-links"]
 html_sidebars = {name: [] for name in ("index", "start", "performance", "design")}
 
 

@@ -1,7 +1,8 @@
-"""Draw the picture of the README: ``python -m docs.make_picture``.
+"""Draw the picture of the README and the front page: ``python -m docs.make_picture``.
 
 k-means cannot follow curved groups, whatever k. Runs with more clusters than there are
-groups cut them to pieces, each run into others; their consensus puts them together.
+groups cut them into pieces, each run differently; their consensus puts the pieces
+together. There are two files, for light and for dark pages.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.datasets import make_blobs, make_moons
 
@@ -19,6 +21,7 @@ from ensclust._view.palette import colour
 from ensclust.metrics import ari
 
 TARGET = Path(__file__).parent / "consensus.png"
+DARK = TARGET.with_name("consensus-dark.png")  # transparent, with light text
 N_RUNS = 20
 
 
@@ -37,30 +40,45 @@ def clusterings() -> dict[str, np.ndarray]:
     }
 
 
-def draw(path: Path = TARGET) -> None:
+def draw(path: Path = TARGET, *, dark: bool = False) -> None:
     """Write the picture as PNG."""
     found = clusterings()
+    ink = "0.88" if dark else "0.15"
     figure = Figure(figsize=(9, 2.6), layout="constrained")
     FigureCanvasAgg(figure)
     left, middle, right = figure.subfigures(1, 3, width_ratios=[1, 1.3, 1])
-    for part, name in ((left, "k-means"), (right, "consensus")):
+    titles = {"k-means": "one k-means run", "consensus": "their consensus"}
+    for part, (name, title) in zip((left, right), titles.items(), strict=True):
         score = ari(found["truth"], found[name])
-        scatter(part.subplots(), found["X"], found[name], size=6)
-        part.suptitle(f"{name} into 3, ARI {score:.2f}", fontsize=11)
+        scatter(part.subplots(), found["X"], found[name], size=6, dark=dark)
+        part.suptitle(f"{title}: ARI {score:.2f}", fontsize=11, color=ink)
     for ax, labels in zip(middle.subplots(2, 2).flat, found["runs"].T, strict=False):
-        scatter(ax, found["X"], labels, size=2.5)
-    middle.suptitle(f"4 of {N_RUNS} k-means runs, 10 to 20 clusters", fontsize=11)
-    figure.text(0.675, 0.4, "→", fontsize=24, color="0.4")
+        scatter(ax, found["X"], labels, size=2.5, dark=dark)
+    runs = f"4 of {N_RUNS} k-means runs, 10 to 20 clusters each"
+    middle.suptitle(runs, fontsize=11, color=ink)
+    figure.text(0.675, 0.4, "→", fontsize=24, color="0.5")
+    background = "none" if dark else "white"
     with replacing(path) as handle:
-        figure.savefig(handle, format="png", dpi=120, metadata={"Software": None})
+        figure.savefig(
+            handle,
+            format="png",
+            dpi=120,
+            facecolor=background,
+            metadata={"Software": None},
+        )
 
 
-def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float) -> None:
-    """Draw objects in the colours of their clusters."""
-    ax.scatter(*X.T, s=size, c=[colour(j) for j in labels], linewidths=0)
+def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float, dark: bool) -> None:
+    """Draw objects in the colours of their clusters, lighter ones on a dark page."""
+    colours = np.array([to_rgb(colour(j)) for j in labels])
+    if dark:
+        share = np.clip(0.45 - colours.mean(axis=1, keepdims=True), 0, 1)
+        colours += share * (1 - colours)  # the darker, the more white
+    ax.scatter(*X.T, s=size, c=colours, linewidths=0)
     ax.set_aspect("equal")
     ax.set_axis_off()
 
 
 if __name__ == "__main__":
-    draw()
+    draw(TARGET)
+    draw(DARK, dark=True)

@@ -6,21 +6,37 @@ A part stands between ``<!-- name: generated -->`` and ``<!-- end -->``.
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import report, table
+from benchmarks import report, results, table
 from benchmarks.large import DISTANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "README.md"
 REPRODUCTION = ROOT / "benchmarks" / "results" / "summary.json"
 _BUSY = 0.25  # share of the cores that makes a figure a rough one
 SPEED = ROOT / "benchmarks" / "results" / "speed" / "measurements.jsonl"
+# Works that the README shows, each with our side and the other's; docs/performance.md
+# has all of them.
+SHOWN = [
+    ("resampling", "ensclust", "consensusclustering"),
+    ("resampling", "ensclust", "pyckmeans"),
+    ("resampling", "ensclust", "kemlglearn"),
+    ("eac", "ensclust", "AgglomerativeClustering"),
+    ("ecpcs-mc", "ensclust", "literal NumPy"),
+    ("ecpcs-hc", "ensclust", "fastcluster linkage alone"),
+    ("linkage", "square", "SciPy linkage"),
+    ("intersections", "ensclust", "scipy.sparse H^T H"),
+    ("generate-20000-16", "ensclust", "scikit-learn loop"),
+    ("generate-100000-50", "ensclust", "scikit-learn loop"),
+    ("kmeans-20000", "ensclust", "faiss"),
+]
 COLUMNS = ("nmi true-k", "nmi best-k", "ari true-k", "ari best-k")
 
 
@@ -57,11 +73,11 @@ def reproduction() -> str:
         rows.append((method, *scores))
     return (
         f"{found['n_runs']} runs on {len(found['datasets'])} of the paper's datasets; "
-        "average scores, in parentheses the paper's over the same datasets. Of the "
+        "average scores, with the paper's in parentheses. Of the "
         f"{cells['cells']} true-k cells of ECPCS-HC and ECPCS-MC {cells['inside']} are "
-        f"within the paper's spread, {len(cells['above'])} above, "
+        f"within the paper's spread, {len(cells['above'])} above and "
         f"{len(cells['below'])} below ({other['inside']}, {len(other['above'])} and "
-        f"{len(other['below'])} with NMI as the paper seems to have divided it)."
+        f"{len(other['below'])} with NMI divided as the paper seems to have done)."
         f"{' Empty: not yet run on all of them.' * any('' in row for row in rows)}\n\n"
         f"{markdown(rows)}\n"
     )
@@ -75,34 +91,68 @@ def cell(average: dict, method: str) -> str:
 
 
 def speed() -> str:
-    """Return the bars of the benchmark that have a rival."""
-    lines = [json.loads(line) for line in SPEED.read_text().splitlines()]
-    bars = report.tables(table.measurements("full"), lines)[0]
+    """Return a short table of speed: the works of ``SHOWN``, in that order."""
+    lines = measurements()
+    found = [row for row in compare(lines) if row.key in SHOWN]
+    return compared(lines, sorted(found, key=lambda row: SHOWN.index(row.key)))
+
+
+def measurements() -> list[dict]:
+    """Return what ``make bench`` wrote."""
+    return [json.loads(line) for line in SPEED.read_text().splitlines()]
+
+
+def compared(lines: list[dict], rows: list[Row] | None = None) -> str:
+    """Return a table of our time or memory and that of others, with one ratio."""
     busy = {line["measurement"] for line in lines if line.get("others", 0) > _BUSY}
-    titles = tuple(m.title for m in table.measurements("full") if m.name in busy)
-    rows = [("work", "ensclust", "against", "", "so")]
-    widths = []
-    for work, against, ours, theirs, ratio, reach, _ in bars.rows:
-        if work.endswith(DISTANCE) and theirs != "-":
-            widths.append(float(ratio))
-        elif theirs not in ("", "-", "failed") and ":" not in against:
-            unit = "space" if work.endswith("memory") else "time"
-            so = f"{ratio}x faster" if "faster" in reach else f"{ratio}x the {unit}"
-            mark = " *" * (work in titles)
-            rows.append((work + mark, ours, against, theirs, so + mark))
-    cores = lines[0]["cores"]
-    return (
-        f"{cores} cores, medians of up to three runs each.\n\n{markdown(rows)}\n\n"
-        f"Clusters of `generate` have at most {max(widths):.2f} times the {DISTANCE} "
-        "of those of the loops. \\* While time was taken, other processes used more "
-        "than a quarter of the cores: a rough figure.\n"
+    everything = list(compare(lines))
+    looseness = [1 / row.ratio for row in everything if row.work.endswith(DISTANCE)]
+    cells = [("work", "ensclust", "compared with", "which takes", "ratio")]
+    for row in rows or everything:
+        if not row.work.endswith(DISTANCE):
+            ratio = f"{row.ratio:,.{1 if row.ratio < 100 else 0}f}"
+            mark = " \\*" * (row.key[0] in busy)
+            cells.append((row.work, row.ours, row.key[2], row.theirs, ratio + mark))
+    text = (
+        f"{lines[0]['cores']} cores, medians of up to three runs. The ratio is the "
+        "other's time (or memory) divided by ours: above 1, ensclust needs less.\n\n"
+        f"{markdown(cells, left=(0, 2))}\n\n"
+        "The clusters of `generate` are as tight as those of scikit-learn: "
+        f"{DISTANCE} at most {max(looseness):.2f} times theirs.\n"
     )
+    if any("*" in cell[-1] for cell in cells):
+        text += "\\* Rough: other processes used more than a quarter of the cores.\n"
+    return text
 
 
-def markdown(rows: list[tuple[str, ...]]) -> str:
-    """Return a table, its first row the head."""
+class Row(NamedTuple):
+    """One work of ours beside the same work of another."""
+
+    key: tuple[str, str, str]  # measurement, our side, the other's
+    work: str
+    ours: str
+    theirs: str
+    ratio: float
+
+
+def compare(lines: list[dict]) -> Iterator[Row]:
+    """Yield the works that have a rival in the same measurement."""
+    measured = results.collect(lines)
+    for measurement in table.measurements("full"):
+        for verdict in results.judge(measurement, measured):
+            bar, theirs = verdict.bar, verdict.theirs
+            if theirs is None or ":" in bar.against or math.isnan(verdict.value):
+                continue
+            work, other, ours, takes = report.verdict_row(verdict, is_full=True)[:4]
+            ratio = verdict.value if bar.kind == "faster" else 1 / verdict.value
+            key = (measurement.name, bar.side, other)
+            yield Row(key, work, ours, takes, ratio)
+
+
+def markdown(rows: list[tuple[str, ...]], left: tuple[int, ...] = (0,)) -> str:
+    """Return a table, its first row the head; columns are aligned right but some."""
     head, *body = rows
-    rule = ("---", *["---:"] * (len(head) - 1))
+    rule = tuple("---" if i in left else "---:" for i in range(len(head)))
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *body))
 
 

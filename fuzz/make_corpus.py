@@ -74,12 +74,14 @@ def main() -> None:
     for target in ("h5ad", "merges", "counts"):
         for i in range(9):  # one edit, of another array each
             name, edit = list(EDITS.items())[i % len(EDITS)]
-            start = b"\0" if target == "h5ad" else b""
+            start = b"" if target == "merges" else bytes([i])  # what is read
             _write(target, f"{name}{i}", start + bytes([i]) + edit)
-    _write("h5ad", "good", b"\0")
+    for i in range(6):
+        _write("h5ad", f"good{i}", bytes([i]))
     _write("h5ad", "columns", b"\xff\1\0\0\2")
     _write("merges", "good", b"")
-    _write("counts", "good", b"")
+    for i in range(2):
+        _write("counts", f"good{i}", bytes([i]))
     for width in (1, 2, 5):
         _write("ensemble", f"width{width}", bytes([width - 1, 0, *range(40)]))
         _write("ensemble", f"noise{width}", bytes([width - 1, 1, *([0, 1, 6] * 5)]))

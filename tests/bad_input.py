@@ -1,4 +1,4 @@
-"""What an error about wrong input must be, and wrong inputs that many tables share."""
+"""Requirements on errors about wrong input, and wrong inputs shared by many tests."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ class Unhashable:
 
 
 def refused(call, words):
-    """Assert that a call is refused in words that are ours, or scikit-learn's checks.
+    """Assert that a call raises an error of our own, or of scikit-learn's checks.
 
     The line that raises must say ``raise``: an error that NumPy or Python happened to
     run into deep inside is no answer.

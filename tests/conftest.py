@@ -1,4 +1,4 @@
-"""Fixtures shared by the tests, and where the published codes' outputs may lie."""
+"""Fixtures shared by the tests, and where to find outputs of the published codes."""
 
 import inspect
 import os
@@ -53,14 +53,14 @@ def pytest_collection_modifyitems(items):
 
 
 def pages():
-    """Return the pages of docs/ that somebody wrote."""
+    """Return the hand-written pages of docs/."""
     docs = ROOT / "docs"
     found = sorted(docs.rglob("*.md"))
     return [path for path in found if path.relative_to(docs).parts[0] not in MADE]
 
 
 def cli_runner():
-    """Return a runner of command lines that keeps stdout and stderr apart."""
+    """Return a command line runner that keeps stdout and stderr apart."""
     # click 8.1 mixes the two streams unless told; later versions cannot be told.
     known = inspect.signature(CliRunner).parameters
     return CliRunner(**({"mix_stderr": False} if "mix_stderr" in known else {}))
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(autouse=True, scope="session")
 def nobody_sets_attributes_of_others():
-    """Let fail what sets an attribute of an estimator outside of its own methods."""
+    """Fail if an attribute of an estimator is set outside its own methods."""
     from ensclust import BaseConsensus, EnsembleGenerator
 
     package = str(ROOT / "src" / "ensclust")
@@ -105,7 +105,7 @@ def nobody_sets_attributes_of_others():
 
 @pytest.fixture(autouse=True, scope="session")
 def nobody_is_told_of_compiling():
-    """Let commands print the same, whether kernels are compiled already or not."""
+    """Make commands print the same, whether or not kernels are compiled already."""
     from ensclust._kernels._compiling import compiling
 
     compiling.is_told = True
@@ -113,7 +113,7 @@ def nobody_is_told_of_compiling():
 
 @pytest.fixture
 def golden():
-    """Load an output of a published code, or what its digest has of it."""
+    """Load an output of a published code, or its digest."""
     import golden_digest
 
     def load(name):

@@ -1,4 +1,4 @@
-"""Kill and interrupt programs at random moments; nothing may be lost, or wrong.
+"""Kill and interrupt programs at random moments; nothing may be lost or wrong.
 
 ``make faults`` does so 50 times: a run is killed (SIGKILL) or interrupted (Ctrl-C,
 SIGINT) at a moment drawn at random, what it left is looked at, and it is started again.

@@ -1,11 +1,11 @@
-"""What users of the package see today, as far as it is to stay as it is.
+"""Record the behaviour that users see and that must not change by accident.
 
-``python -m tests.frozen`` writes tests/frozen.json anew; with names of cases, or the
-first letters of them, only these. Everything goes through the public names of the
-package and through its command line. Data come from integers alone, so that no platform
-makes others; labels are kept as hashes, matrices as a few sums, which are compared with
-a tolerance. METIS gives other parts on other platforms: of MCLA with it, it is kept
-only that its results are equal to one another.
+``python -m tests.frozen`` rewrites tests/frozen.json; with names of cases, or prefixes
+of them, only those. Everything uses the public names of the package and its command
+line. Data are generated from integers, so that they are the same on all platforms;
+labels are stored as hashes, matrices as a few sums, which are compared with a
+tolerance. METIS differs between platforms: for MCLA with METIS, only the equality of
+its results is recorded.
 """
 
 import argparse
@@ -43,7 +43,7 @@ SLOW = set()
 
 
 def case(name, *args, slow=False):
-    """Return a decorator that enters a function among the cases, with arguments."""
+    """Return a decorator that registers a function with arguments as a case."""
 
     def enter(function):
         CASES[name] = partial(function, *args)
@@ -55,7 +55,7 @@ def case(name, *args, slow=False):
 
 
 def per_variant(group, variants=tuple(VARIANTS)):
-    """Return a decorator that enters one case per method."""
+    """Return a decorator that registers one case per method."""
 
     def enter(function):
         for variant in variants:
@@ -66,7 +66,7 @@ def per_variant(group, variants=tuple(VARIANTS)):
 
 
 def compute(name, folder):
-    """Return what a case finds, and the warnings that come with it."""
+    """Return the result of a case, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", UserWarning)
@@ -90,7 +90,7 @@ def digest(labels):
 
 
 def of(variant, labels):
-    """Return the hash of labels unless they hang on the platform."""
+    """Return the hash of labels unless they depend on the platform."""
     return "not kept" if variant == METIS else digest(labels)
 
 
@@ -186,7 +186,7 @@ def nan_for_none(values):
 
 
 def without_hash(variant, found):
-    """Return what does not hang on the platform."""
+    """Return what does not depend on the platform."""
     if variant != METIS:
         return found
     return {name: v for name, v in found.items() if name in ("attributes", "equal")}
@@ -1034,7 +1034,7 @@ def demo(folder):
 
 
 def main():
-    """Write the file, or some of its cases anew."""
+    """Write the file, or update some of its cases."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="cases, or how their names begin")
     chosen = tuple(parser.parse_args().names)

@@ -1,4 +1,4 @@
-"""A digest of what the published codes return, for clones that lack their outputs.
+"""A digest of the outputs of the published codes, for clones without them.
 
 ``python tests/golden_digest.py`` writes ``golden_digest.xz`` from the outputs: labels
 and vectors as they are, and of every other matrix 16 projections. The first line of

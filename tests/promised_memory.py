@@ -1,4 +1,4 @@
-"""What calls take of memory, beside what is promised: a table to be measured.
+"""Memory that calls take, compared with what is promised: a table to measure.
 
 ``python tests/promised_memory.py [NAME ...]`` prints, as JSON, the bytes that are
 promised and the bytes by which the process grew, for each row of the table. Linux only.

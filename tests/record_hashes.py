@@ -1,9 +1,9 @@
 """Hashes of the labels that each method gives to small ensembles.
 
-``python -m tests.record_hashes`` writes tests/label_hashes.json anew; with ``--print``
-it writes to stdout what the file would hold, for other interpreters and processes to
-compare. The ensembles come from integers alone, so that no platform makes others, and
-their results do not hang on the last digits of a number.
+``python -m tests.record_hashes`` rewrites tests/label_hashes.json; with ``--print`` it
+writes the content to stdout, for other interpreters and processes to compare. The
+ensembles are generated from integers, so that they are the same on all platforms, and
+their results do not depend on the last digits of a number.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def labels_of(method, case, **options):
 
 
 def digest(labels):
-    """Return the hash of labels, the same wherever integers are stored otherwise."""
+    """Return the hash of labels, independent of how integers are stored."""
     return hashlib.sha256(np.ascontiguousarray(labels, "<i4").tobytes()).hexdigest()
 
 

@@ -52,6 +52,7 @@ PARAMS = {
     "consensus": {"method": "ecpcs-hc", "n_clusters": 3},
     "coarse consensus": {"method": "ecpcs-hc", "n_clusters": 3, "max_regions": 10},
     "literal ecpcs-mc": {"k": 3},
+    **{key: {"k": 3} for key in ("certainty", "memberships", "report")},
 }
 
 
@@ -312,7 +313,7 @@ def test_without_pce_nothing_is_measured(tmp_path, monkeypatch, capsys):
 def test_a_function_that_is_not_compared_is_refused(capsys):
     with pytest.raises(SystemExit):
         pce.main(["--only", "lwea,hgpa"])
-    assert "no hgpa; there are lwea," in capsys.readouterr().err
+    assert "unknown hgpa; use lwea," in capsys.readouterr().err
 
 
 def test_each_function_of_pce_has_a_method_and_a_reason():

@@ -3,12 +3,15 @@
 import doctest
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import textwrap
 
 import pytest
 from click.testing import CliRunner
 
-from conftest import pages
+from conftest import ROOT, pages
 from ensclust.cli import main
 
 BLOCK = re.compile(r"^```(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -61,6 +64,27 @@ def test_the_code_of_a_page_prints_what_the_page_shows(path, tmp_path, monkeypat
         else:
             continue
         assert not report, report
+
+
+def test_the_r_code_prints_what_the_page_shows(tmp_path):
+    """Runs where R, reticulate and a NumPy that it knows are installed."""
+    page = (ROOT / "docs" / "guide" / "from-r.md").read_text()
+    blocks = [block for language, block in BLOCK.findall(page) if language == "r"]
+    assert "virtualenv_create" in blocks.pop(0)
+    code, setup = "\n".join(blocks), 'use_virtualenv("r-ensclust", required = TRUE)'
+    assert setup in code
+    here = f'use_python("{sys.executable}", required = TRUE)'
+    trial = f"library(reticulate)\n{here}\nimport('numpy')$ones(2L) + 1"
+    r = shutil.which("Rscript") or pytest.skip("needs R")
+    if subprocess.run([r, "-e", trial], capture_output=True, check=False).returncode:
+        pytest.skip("needs reticulate, and a NumPy that it knows")
+    (tmp_path / "page.R").write_text(code.replace(setup, here))
+    found = subprocess.run(
+        [r, "page.R"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    shown = "\n".join(re.findall(r"^#> (.*)$", code, re.MULTILINE))
+    assert found.stdout.split() == shown.split()
 
 
 def test_there_are_pages_with_code():

@@ -113,7 +113,7 @@ def test_pairs_of_base_clusters_that_do_not_fit_are_refused_before_the_work(
     method, wrap, many_clusters, monkeypatch
 ):
     monkeypatch.setattr(memory, "available", lambda: 2**22)
-    monkeypatch.setattr(METHODS[method], "_solve", None)
+    monkeypatch.setattr(METHODS.method(method), "_solve", None)
     needed = f"{NEEDED[method] * 1000**2 / 2**30:.3g}"
     name = METHODS[method].__name__
     match = (

@@ -124,7 +124,7 @@ def test_the_page_shows_the_results():
     text = page.PAGE.read_text()
     sizes = re.findall(r"^\| (\w+) \| ([\d,]+) \|", text, re.MULTILINE)
     sizes = {room: int(size.replace(",", "")) for room, size in sizes if room != "all"}
-    left = re.search(r"(\d+) of the [\d,]+ in the sample are not tried", text)
+    left = re.search(r"(\d+) of the [\d,]+ in the sample have not been tried", text)
     n_drawn = len(records) + (int(left[1]) if left else 0)
     assert text == page.page(records, sizes, n_drawn, seed=0)
 

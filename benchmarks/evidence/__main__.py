@@ -1,8 +1,8 @@
 """The evidence behind defaults: ``python -m benchmarks.evidence [question ...]``.
 
-Runs that are in benchmarks/results/evidence are not repeated, so that it can be
-stopped at any time. ``--half confirming`` needs a choice that is committed, and lists
-the run in confirming.jsonl.
+Runs that are in benchmarks/results/evidence are not repeated, so it can be interrupted
+at any time. ``--half confirming`` requires a committed choice, and records the run in
+confirming.jsonl.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("questions", nargs="*", help=", ".join(QUESTIONS))
     parser.add_argument("--data", type=Path, action="append", default=[], help="NPZ")
     parser.add_argument("--half", choices=HALVES, default=CHOOSING)
-    parser.add_argument("--runs", type=int, help="of each dataset, at most")
+    parser.add_argument("--runs", type=int, help="maximum number per dataset")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args()
     chosen = options.questions or list(QUESTIONS)
     if unknown := set(chosen) - set(QUESTIONS):
-        parser.error(f"no question {sorted(unknown)}; there are {sorted(QUESTIONS)}")
+        parser.error(f"unknown question {sorted(unknown)}; use {sorted(QUESTIONS)}")
     if not options.report_only:
         if options.half == CONFIRMING:
             enlist(chosen)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def take(question: str, options: argparse.Namespace) -> None:
-    """Measure what is missing of a question."""
+    """Measure what is missing for a question."""
     path = RESULTS / f"{question}-{options.half}.jsonl.gz"
     rows = read_lines(path) if path.exists() else []
     done = {(row["set"], row["run"]) for row in rows}
@@ -97,7 +97,7 @@ def measure(question: str, job: Job) -> dict[str, Any]:
 
 
 def enlist(questions: list[str]) -> None:
-    """List a confirming run, or exit where no choice is committed."""
+    """Record a confirming run, or exit if no choice is committed."""
     git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
     place = CHOICE.relative_to(ROOT).as_posix()
     commit = git(["git", "log", "-1", "--format=%H", "--", place]).stdout.strip()

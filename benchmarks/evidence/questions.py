@@ -2,8 +2,8 @@
 
 Each question maps the features and classes of one run to the scores of its variants,
 ``{variant: [NMI, ARI, ANMI]}`` times 100, the last with the inputs. Variants of a run
-share seeds, and wherever possible the very base clusterings, so that differences are
-paired. Features are scaled by "auto" unless scaling is the question.
+share seeds and, if possible, the same base clusterings, so that differences are paired.
+Features are scaled with "auto" unless scaling is the question.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Question:
     Attributes
     ----------
     title : str
-        What is asked.
+        The question.
     reference : str
-        The variant that others are compared with.
+        The variant with which others are compared.
     measure : callable
         ``(X, y, run) -> scores``.
     runs : int
@@ -53,7 +53,7 @@ class Question:
 
 
 def weights(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
-    """Vary how clusterings are weighed; their k begin at K or at 2."""
+    """Vary how clusterings are weighted; their k start at K or at 2."""
     found: Scores = {}
     for low in ("K", "2"):
         runs = make(X, y, run, low=low)
@@ -67,7 +67,7 @@ def weights(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
 def intruders(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
     """Add a column of ids, or one run of very many clusters, to the inputs.
 
-    On at most 400 objects: as many base clusters are a lot of work.
+    On at most 400 objects, as that many base clusters are slow.
     """
     some = np.sort(np.random.default_rng(run).permutation(len(X))[:400])
     X, y = X[some], y[some]
@@ -85,7 +85,7 @@ def intruders(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
 
 
 def base(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
-    """Vary what makes the base clusterings, the method, and weights."""
+    """Vary the base clusterer, the method, and the weights."""
     found: Scores = {}
     for name in ("kmeans", "spectral", "both"):
         runs = make(X, y, run, base=name)
@@ -100,7 +100,7 @@ def base(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
 
 
 def lowest(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
-    """Vary where the numbers of clusters begin when K is not known."""
+    """Vary the smallest number of clusters when K is unknown."""
     found: Scores = {}
     for low in ("K", *LOWEST):
         runs = make(X, y, run, low=low)
@@ -113,7 +113,7 @@ def lowest(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
 
 
 def number(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
-    """Vary the number of base clusterings; fewer are the first of many."""
+    """Vary the number of base clusterings; smaller ensembles are subsets."""
     found: Scores = {}
     for name in ("kmeans", "both"):
         many = make(X, y, run, base=name, m=100)
@@ -164,7 +164,7 @@ def make(
     m: int = 20,
     scale: str | None = "auto",
 ) -> Ensemble:
-    """Return base clusterings, their k from ``low`` to the square root of N."""
+    """Return base clusterings with k from ``low`` to the square root of N."""
     n, K = len(X), n_classes(y)
     least = K if low == "K" else LOWEST[low](n)
     least = min(max(2, int(least)), n)

@@ -25,8 +25,8 @@ GAINS = (
     "and worse."
 )
 NMI, ARI, ANMI = range(3)
-ASKED = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")  # of which the best is chosen
-SAME = 0.05  # points of NMI or ARI that are no difference
+ASKED = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")  # the best of these is chosen
+SAME = 0.05  # points of NMI or ARI that count as no difference
 
 
 class Outcome:
@@ -37,7 +37,7 @@ class Outcome:
     sets, kinds : list of str
         The datasets, in order, and what they are.
     runs : int
-        Runs of each dataset, at least.
+        Minimum number of runs per dataset.
     scores : dict of str to ndarray of shape (n_sets, 3 or more)
         NMI, ARI and ANMI of each variant that every run has.
     """
@@ -63,7 +63,7 @@ class Outcome:
         self._choose_best(own)
 
     def _choose_best(self, own: dict[str, list[dict[str, Any]]]) -> None:
-        """Add what the method that agrees best with the inputs of each run has got."""
+        """Add the scores of the method that agrees best with the inputs of each run."""
         heads = {variant.rpartition(", ")[0] for variant in self.scores}
         for head in sorted(heads):
             names = [f"{head}, {method}" for method in ASKED]
@@ -145,9 +145,9 @@ def paired(gains: np.ndarray) -> str:
 
 
 def draw(found: Outcome, path: Path) -> None:
-    """Draw mean ranks by NMI, and what the Nemenyi test cannot tell from the best.
+    """Draw mean ranks by NMI, with critical distances of the Nemenyi test.
 
-    Two variants differ by the test (at 5 %) where their bars do not overlap.
+    Two variants differ by the test (at 5 %) if their bars do not overlap.
     """
     from matplotlib.figure import Figure
 
@@ -171,7 +171,7 @@ def draw(found: Outcome, path: Path) -> None:
 
 
 def summary(root: Path) -> str:
-    """Return what the page says: the choice, and what the other half says of it."""
+    """Return the text of the page: the choice, and its result on the other half."""
     head = ["what", "candidate", "instead of", *HALVES, "ARI, confirming"]
     lines = [[*head, "verdict"]]
     for one in read_json(root / "choice.json")["decisions"]:
@@ -212,7 +212,7 @@ def compared(
 
 
 def judged(gains: np.ndarray) -> str:
-    """Return what the confirming half says of a candidate."""
+    """Return the verdict of the confirming half on a candidate."""
     error = gains.std(ddof=1) / len(gains) ** 0.5
     if gains.mean() < -2 * error:
         return "worse"

@@ -1,7 +1,7 @@
-"""The datasets of the evidence: real ones and made ones, each in one of two halves.
+"""The datasets of the evidence, real and synthetic, split into two halves.
 
 A default is chosen on one half and confirmed on the other. The half of a dataset is
-the parity of the SHA-256 of its name, so that nobody picks it.
+the parity of the SHA-256 of its name, so that it cannot be picked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 CHOOSING, CONFIRMING = HALVES = ("choosing", "confirming")
-MOST = 5_000  # objects of a run; of more, so many are drawn by its number
+MOST = 5_000  # objects per run; from larger datasets, this many are drawn
 DIGITS = "digits"  # comes with scikit-learn
 FILES = (
     "balance", "banana", "bc", "bupa", "contraceptive", "ctg", "dermatology",
@@ -34,11 +34,11 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What decides its half.
+        Its name, which determines its half.
     kind : str
-        "real", or what was made: "blobs", "uneven", "curves", "wide", "noise".
+        "real", or synthetic: "blobs", "uneven", "curves", "wide" or "noise".
     source : Path or callable
-        An NPZ file of X and y, or what makes them of a random generator.
+        An NPZ file of X and y, or a function of a random generator.
     """
 
     name: str
@@ -47,15 +47,15 @@ class Dataset:
 
     @property
     def half(self) -> str:
-        """The half that it belongs to."""
+        """The half to which it belongs."""
         digest = hashlib.sha256(self.name.encode()).digest()
         return HALVES[digest[-1] % 2]
 
     def load(self, run: int, most: int = MOST) -> tuple[np.ndarray, np.ndarray]:
         """Return features and classes; -1 is an object of no class.
 
-        Made sets are made anew for each run; of more than ``most`` objects so many are
-        drawn.
+        Synthetic sets are generated again for each run; from more than ``most``
+        objects, that many are drawn.
         """
         rng = np.random.default_rng([run, *self.name.encode()])
         if self.name == DIGITS:
@@ -72,10 +72,10 @@ class Dataset:
 
 
 def datasets(folders: list[Path], half: str) -> list[Dataset]:
-    """Return the datasets of one half, or raise where a file is in no folder."""
+    """Return the datasets of one half, or raise if a file is missing."""
     found = {path.stem: path for folder in folders for path in folder.glob("*.npz")}
     if missing := sorted(set(FILES) - set(found)):
-        msg = f"in {[str(folder) for folder in folders]} are no files of {missing}."
+        msg = f"{[str(folder) for folder in folders]} have no files for {missing}."
         raise FileNotFoundError(msg)
     real = [Dataset(name, "real", found[name]) for name in FILES]
     real.append(Dataset(DIGITS, "real", Path()))
@@ -83,7 +83,7 @@ def datasets(folders: list[Path], half: str) -> list[Dataset]:
 
 
 def made() -> list[Dataset]:
-    """Return the made sets."""
+    """Return the synthetic sets."""
     return [
         Dataset(name, kind, partial(make, **how))
         for kind, table in MADE.items()
@@ -109,7 +109,7 @@ def blobs(
 
 
 def stretched(rng, k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Gaussian groups that are five times as long as wide, each its own way."""
+    """Return Gaussian groups, five times as long as wide, in different directions."""
     X, y = blobs(rng, k, d, apart=14)
     noise = rng.standard_normal(X.shape) * np.array([5.0, *[1.0] * (d - 1)])
     centres = np.array([X[y == j].mean(axis=0) for j in range(k)])
@@ -159,7 +159,7 @@ def subspace(rng, k: int, d: int, seen: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def strewn(rng, k: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return groups in a box of objects that belong to none."""
+    """Return groups in a box of objects that belong to no group."""
     X, y = blobs(rng, k, 2, apart=8)
     more = rng.uniform(X.min(axis=0) - 2, X.max(axis=0) + 2, (int(share * len(X)), 2))
     return np.vstack([X, more]), np.append(y, np.full(len(more), -1))

@@ -4,9 +4,9 @@ import importlib
 
 from ensclust._support.old_pickles import refuse_old_pickles
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# Where each public name lives; loaded on first use, so that importing is quick.
+# Where each public name lives; loaded on first use, so that importing is fast.
 _HOMES = {
     "Blocks": "_stream.blocks",
     "LabelStream": "_stream.label_stream",
@@ -19,11 +19,11 @@ _HOMES = {
     "select_k": "_methods.selection",
     "split_half": "_methods.halves",
     "SplitHalf": "_quality.halves",
-    "BaseConsensus": "_methods.base",
-    "Agglomeration": "_methods.families",
-    "MetaClustering": "_methods.families",
-    "BipartiteCut": "_methods.families",
-    "OneHotMethod": "_methods.families",
+    "BaseConsensus": "_methods.estimators",
+    "Agglomeration": "_methods.estimators",
+    "MetaClustering": "_methods.estimators",
+    "BipartiteCut": "_methods.estimators",
+    "OneHotMethod": "_methods.estimators",
     "CustomConsensus": "_methods.custom",
     "CVote": "_methods.cvote",
     "Voting": "_methods.voting",
@@ -82,8 +82,12 @@ def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module(f"ensclust.{name}")
     if name in _HOMES:
-        module = importlib.import_module(f"ensclust.{_HOMES[name]}")
-        return getattr(module, name)
+        home = _HOMES[name]
+        found = getattr(importlib.import_module(f"ensclust.{home}"), name)
+        if home.startswith("_methods.") and isinstance(found, type):
+            estimators = importlib.import_module("ensclust._methods.estimators")
+            return estimators.estimator_of(found)
+        return found
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
 

@@ -1,4 +1,4 @@
-"""Tables of features or labels from files, labels back to files, models in files."""
+"""Read tables of features or labels, write labels, and save and load models."""
 
 from ensclust._files.models import load_model, save_model
 from ensclust._files.tables import (

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import check_random_state
 
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._methods import make
 from ensclust._methods.anndata_entries import Entries, describe
+from ensclust._methods.table import settle
 from ensclust._support.progress import tell
-from ensclust._support.validation import explaining, import_optional, unexpected
+from ensclust._support.validation import (
+    check_random_state,
+    explaining,
+    import_optional,
+    unexpected,
+)
 
 if TYPE_CHECKING:
     import os
@@ -117,13 +121,13 @@ def consensus(
     runs = _leiden_runs(adata, plan, key_added, neighbors_key)
     names = [*keys, *runs]
     noise = params.pop("noise", "missing")
-    solved = make(
+    solved = settle(
         method,
         {"base": "precomputed"},
         n_clusters=n_clusters,
         random_state=random_state,
         **params,
-    )._fit_cuts(_ensemble(adata, keys, runs, noise), [n_clusters])
+    )._combine(_ensemble(adata, keys, runs, noise), [n_clusters])
     settings = {
         "method": method,
         "n_clusters": n_clusters,

@@ -111,13 +111,13 @@ def test_start_up_imports_nothing_heavy():
         ("cluster data.csv -k 3 -p foo=1", "ecpcs-mc has no parameter 'foo' for -p"),
         (
             "cluster data.csv -k 3 -p n_jobs=2",
-            "It takes 'cluster_weights', 'steps', 'weights'.",
+            "Its parameters are 'cluster_weights', 'steps', 'weights'.",
         ),
         ("consensus labels.csv -k 2,x", "'2,x' is not a positive integer"),
-        ("consensus labels.csv -k 3,3", "'3,3' names 3 more than once"),
-        ("compare labels.csv -k 2 -o -", "-o - is not possible here"),
+        ("consensus labels.csv -k 3,3", "'3,3' contains 3 more than once"),
+        ("compare labels.csv -k 2 -o -", "-o - is not supported here"),
         ("info labels.csv --as text", "'text' is not one of 'labels', 'features'"),
-        ("demo -o -", "-o - is not possible here"),
+        ("demo -o -", "-o - is not supported here"),
     ],
 )
 def test_wrong_usage_is_one_line_that_names_the_help(run, line, message):
@@ -134,7 +134,7 @@ def test_wrong_usage_is_one_line_that_names_the_help(run, line, message):
         (["-k", 3, "--base-k", "9,2"], "--base-k 9,2"),
         (["-k", 3, "--columns", "x,q"], "has no column 'q'"),
         (["-k", 3, "--id-column", "q"], "has no column 'q'"),
-        (["-k", 3, "-o", "no/labels.csv"], "there is no directory no"),
+        (["-k", 3, "-o", "no/labels.csv"], "directory no does not exist"),
         (["-k", 3, "-o", "labels.xyz"], "ends in '.xyz'"),
     ],
 )
@@ -148,7 +148,7 @@ def test_bad_input_is_one_line_and_writes_nothing(run, data, tmp_path, args, mes
     [
         ([], "nosuch.csv does not exist"),
         (["-o", "no/labels.csv"], "no/labels.csv cannot be written"),
-        (["-m", "foo"], "-m foo is not known"),
+        (["-m", "foo"], "-m foo is not supported"),
         (["-p", "steps=0"], "-p steps must"),
     ],
 )
@@ -335,7 +335,7 @@ def test_distinct_keeps_one_of_each_group(run, tmp_path):
     path.write_text("a,b,c,d\n0,x,0,1\n0,x,1,1\n1,y,0,0\n1,y,1,0\n0,x,1,\n")
     call = ["consensus", path, "-k", "2", "--seed", "0", "--distinct"]
     done = run(*call, "1")
-    assert f"{path}: 1 of 4 clusterings left out, each like one that is kept: b\n" in (
+    assert f"{path}: 1 of 4 clusterings left out, each similar to a kept one: b\n" in (
         done.stderr
     )
     expected = run("consensus", path, "-k", "2", "--seed", "0", "--columns", "a,c,d")
@@ -347,7 +347,7 @@ def test_distinct_keeps_one_of_each_group(run, tmp_path):
     bare = json.loads(run(*call, "--json").stdout)  # no number: 0.95
     assert bare["clusterings"] == [*"acd"]
     nothing = run("consensus", path, "--columns", "a,c", *call[2:], "1")
-    assert "0 of 2 clusterings left out, each like one that is kept\n" in nothing.stderr
+    assert "0 of 2 clusterings left out, each similar to a kept one\n" in nothing.stderr
 
 
 def test_distinct_keeps_ids_noise_and_names(run, tmp_path):
@@ -424,7 +424,7 @@ def test_select_k_shows_a_table_with_stars(run, labels):
     assert lines[0].split()[:2] == ["k", "anmi"]
     assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3"]
     assert result.stdout.count("*") == 6
-    assert result.stderr.startswith("ecpcs-hc: k = 2; 6 objects judged, ")
+    assert result.stderr.startswith("ecpcs-hc: k = 2; 6 objects evaluated, ")
 
 
 def test_select_k_as_json(run, labels):
@@ -460,7 +460,7 @@ def test_methods_shows_every_method_with_its_doi_under_its_family(run):
 
 def test_methods_of_no_family_come_last(run, monkeypatch):
     own = replace(METHODS["kcc"].info, family="", doi="", title="Mine")
-    monkeypatch.setattr(METHODS["kcc"], "info", own)
+    monkeypatch.setattr(METHODS.method("kcc"), "info", own)
     *_, title, entry, about = run("methods").stdout.split("\n\n")[0].splitlines()
     assert title == "Others"
     assert entry.split() == ["kcc", "Mine"]

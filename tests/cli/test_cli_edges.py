@@ -88,8 +88,8 @@ def test_missing_cells_are_refused_unless_it_is_said_what_to_do(run, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("--model m.skops --categorical join", "--model does not keep"),
-        ("--model m.skops --missing impute", "--model does not keep"),
+        ("--model m.skops --categorical join", "--model does not save"),
+        ("--model m.skops --missing impute", "--model does not save"),
         ("--engine blocks --exclude y", "need --engine memory"),
         ("--engine blocks --numeric-only", "need --engine memory"),
         ("--engine blocks --missing drop", "need --engine memory"),
@@ -134,7 +134,7 @@ def test_a_table_is_described_with_examples_and_what_has_no_effect(run, tmp_path
     path.write_text("\n".join([f"{head},one", *(f"{line},7" for line in lines)]))
     done = run("info mixed.csv")
     assert "blue, red" in done.stdout
-    assert "Without effect: one." in done.stdout
+    assert "Constant, no effect: one." in done.stdout
 
 
 @pytest.mark.parametrize(("n_values", "expected"), [(4, True), (5, False)])

@@ -123,11 +123,11 @@ def test_h5ad_copy_holds_what_python_writes_for_each_k(run, tmp_path):
     [
         (["consensus", "runs.h5ad", "-k", 3], "Name those to use in --columns"),
         (["consensus", "runs.h5ad", "-k", 3, "--columns", "z"], "no column 'z'"),
-        (["cluster", "runs.h5ad", "-k", 3, "-o", "runs.h5ad"], "is the input. Name"),
+        (["cluster", "runs.h5ad", "-k", 3, "-o", "runs.h5ad"], "is the input. Choose"),
         (["consensus", "no.csv", "-k", 3, "-o", "old.h5ad"], "the input is no.csv"),
         (
             ["compare", "no.csv", "-k", 3, "--methods", "x"],
-            "--methods x is not known",
+            "--methods x is not supported",
         ),
         (["cluster", "runs.h5ad", "-k", "lifetime"], "-k lifetime needs -m eac"),
         (["info", "no.parquet"], "no.parquet does not exist"),
@@ -299,7 +299,7 @@ def test_names_of_objects_are_found_and_kept(tmp_path):
     done = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3"])
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split()[1:3] == ["cell0,0", "cell1,0"]
-    assert "runs.csv: column 'cells' is taken for the names" in done.stderr
+    assert "runs.csv: column 'cells' is used as object names" in done.stderr
     quiet = cli_runner().invoke(main, ["consensus", str(runs), "-k", "3", "-q"])
     assert quiet.stderr == ""
 
@@ -370,10 +370,10 @@ def test_messy_features_are_clustered_as_told(tmp_path):
     done = cli_runner().invoke(main, call)
     assert done.exit_code == 0, done.stderr
     for words in (
-        "'plant' is taken for the names",
+        "'plant' is used as object names",
         "join as base clusterings: colour",
         "1 missing cell filled with medians: b (1)",
-        "empty columns, left out: note",
+        "empty columns left out: note",
     ):
         assert words in done.stderr
     found = read_labels(tmp_path / "labels.csv")
@@ -419,7 +419,7 @@ def test_objects_that_are_dropped_have_no_row(tmp_path):
     ("options", "words"),
     [
         (["--exclude", "z"], "has no column 'z'"),
-        (["--numeric-only", "--categorical", "join"], "Give one of them"),
+        (["--numeric-only", "--categorical", "join"], "Pass only one of them"),
         (["--missing", "drop", "-o", "c.h5ad"], "do not fit into a copy"),
         (
             ["--missing", "drop", "--engine", "blocks", "-o", "l.npy"],

@@ -17,7 +17,7 @@ def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch)
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["ecpcs-hc"], "_solve", fail)
+    monkeypatch.setattr(METHODS.method("ecpcs-hc"), "_solve", fail)
     labels, scores, left_out = run_demo(quiet=True)
     assert left_out == {"ecpcs-hc": "needs something"}
     assert "ecpcs-hc" not in labels
@@ -32,6 +32,17 @@ def test_scores_line_up_below_their_names():
     head, line = (next(x for x in lines if w in x) for w in ("NMI", "a method"))
     assert line.split()[2:] == ["80.0", "75.0", "0.12"]
     assert len(head) == len(line)
+
+
+def test_the_table_explains_methods_that_score_below_their_inputs():
+    inputs, good = {**ROW, "name": "a base clustering"}, {**ROW, "name": "eac"}
+    low = [{**ROW, "name": name, "nmi": 0.7} for name in ("kcc", "ecc", "sec")]
+    text = " ".join(as_text([inputs, good, *low], {}).split())
+    assert "kcc, ecc and sec stay below these inputs" in text
+    assert "because papers compare against them" in text
+    text = " ".join(as_text([inputs, good, low[0]], {}).split())
+    assert "kcc stays below these inputs" in text
+    assert "below these inputs" not in as_text([inputs, good], {})
 
 
 def test_demo_as_json(tmp_path, monkeypatch):

@@ -71,8 +71,8 @@ def test_what_options_decide_is_no_parameter_for_any_engine(engine, param, name)
     result = run("consensus", "runs.npy", *args)
     assert result.exit_code == 2
     assert result.stderr == (
-        f"ensclust: error: ecpcs-mc has no parameter {name!r} for -p. It takes "
-        "'cluster_weights', 'steps', 'weights'. See 'ensclust consensus --help'.\n"
+        f"ensclust: error: ecpcs-mc has no parameter {name!r} for -p. Its parameters "
+        "are 'cluster_weights', 'steps', 'weights'. See 'ensclust consensus --help'.\n"
     )
 
 
@@ -132,7 +132,7 @@ def test_a_report_of_a_stream_is_that_of_memory(engine, command):
 
 def test_a_report_of_a_long_stream_names_the_sample(monkeypatch):
     pytest.importorskip("plotly")
-    monkeypatch.setattr("ensclust._methods.base._SHOWN", 40)
+    monkeypatch.setattr("ensclust._methods.estimators._SHOWN", 40)
     args = ["-k", 3, "-o", "o.npy", "--report", "r.html", "--engine", "blocks"]
     result = run("consensus", "runs.npy", *args)
     assert result.exit_code == 0, result.stderr
@@ -163,5 +163,5 @@ def test_a_method_of_ones_own_with_its_own_word(engine):
     facts = facts_of("consensus", *args, "-k", "two")
     assert (facts["method"], facts["k"], facts["n_clusters"]) == (method, "two", 2)
     result = run("consensus", *args, "-k", "lifetime")
-    takes = f"-k lifetime needs -m eac; {method} takes a number, auto or two."
+    takes = f"-k lifetime needs -m eac; {method} accepts a number, auto or two."
     assert takes in result.stderr

@@ -10,15 +10,15 @@ SAID = {
     "EAC formed 2 of n_clusters=4 clusters": "EAC formed 2 of 4 clusters",
     "base_k=(9, 2) has its lower end": "--base-k 9,2 has its lower end",
     "method='a.b:C' cannot be loaded": "-m a.b:C cannot be loaded",
-    "--methods=() is no list": "--methods '' is no list",
-    "--standardize='x' is not known": "--standardize x is not known",
+    "--methods=(); expected": "--methods ''; expected",
+    "--standardize='x' is not supported": "--standardize x is not supported",
     "The 'steps' parameter of ECPCSMC must be": "-p steps must be",
     'use partitioner="ncut", or': "use -p partitioner=ncut, or",
     "or raise max_memory.": "or raise -p max_memory.",
     "pass it as id_column.": "pass it as --id-column.",
     "leave out with exclude (--exclude)": "leave out with --exclude",
     'missing="drop" or missing="impute".': "--missing drop or --missing impute.",
-    "say header=False (--no-header).": "say --no-header.",
+    "pass header=False (--no-header).": "pass --no-header.",
     'method="x" needs select_k(sample) or compare(sample, k)': (
         "-m x needs ensclust select-k or compare"
     ),

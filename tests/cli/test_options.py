@@ -37,7 +37,7 @@ def test_k_is_a_number_a_list_or_a_word():
 
 
 def test_k_named_twice_is_refused():
-    with pytest.raises(click.BadParameter, match="'2,3,2' names 2 more than once"):
+    with pytest.raises(click.BadParameter, match="'2,3,2' contains 2 more than once"):
         several_k("2,3,2")
 
 

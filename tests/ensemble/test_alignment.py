@@ -89,14 +89,14 @@ def referred(reference, X=RUNS):
 
 
 @table(
-    (lambda: align(None, [0]), "clusterings holds None where one label per object"),
+    (lambda: align(None, [0]), "clusterings holds None; expected one label per object"),
     (lambda: align([0, 1], [0]), r"clusterings\[1\] has 1 labels, .* has 2"),
     (lambda: align([0, 1.5], [0, 1]), r"labels\[1, 0\] = 1\.5"),
     (lambda: align([[0, 1]] * 2, [0, 1]), r"labels\[0, 0\] = \[0, 1\]"),
     (referred(FOUND[:2]), "reference has 2 labels for 6 objects"),
-    (referred(list("aabbab")), "reference holds texts, such as 'a'"),
+    (referred(list("aabbab")), "reference holds strings, such as 'a'"),
     (referred(FOUND + 10**6), "reference holds the number 1000001 for 6 objects"),
-    (referred(3), "clusterings holds 3 where one label per object"),
+    (referred(3), "clusterings holds 3; expected one label per object"),
     (referred(FOUND, Blocks(RUNS.labels)), "reference needs X in memory"),
 )
 def test_other_references_are_refused(call, words):

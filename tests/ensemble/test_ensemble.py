@@ -272,7 +272,7 @@ def test_nested_lists_with_more_columns_than_rows_are_refused_in_both_readings()
 
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame])
 def test_a_table_with_more_columns_than_rows_is_doubted(kind):
-    said = r"2 rows, the objects, and 3 columns.*Ensemble\.from_clusterings"
+    said = r"2 rows \(objects\) and 3 columns.*Ensemble\.from_clusterings"
     with pytest.warns(UserWarning, match=said) as caught:
         assert Ensemble(kind([[0, 0, 1], [0, 1, 1]])).n_objects == 2
     assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""Clusterings that say nearly the same: groups of them, and one for each."""
+"""Nearly identical clusterings: their groups, and one representative each."""
 
 import numpy as np
 import pytest

@@ -88,10 +88,10 @@ FILES = [
     (read_labels, "a.parquet", LONG[:-5], {}, "cannot be read as Parquet"),
     (read_labels, "a.parquet", spoilt(LONG), {}, "cannot be read as Parquet"),
     (read_labels, "a.parquet", NESTED, {}, r"row 1, column 'b': array\(\[1\]\) is"),
-    (read_labels, "a.parquet", BYTES, {}, "row 1, column 'a': b'x' is no label"),
+    (read_labels, "a.parquet", BYTES, {}, "row 1, column 'a': b'x' is not a label"),
     (read_features, "a.parquet", NESTED, {}, "row 1, column 'b'.*finite number"),
-    (read_labels, "a.parquet", parquet_file(a=[]), {}, "holds no objects"),
-    (read_labels, "a.parquet", parquet_file(), {}, "holds no objects"),
+    (read_labels, "a.parquet", parquet_file(a=[]), {}, "contains no objects"),
+    (read_labels, "a.parquet", parquet_file(), {}, "contains no objects"),
 ]
 
 
@@ -107,7 +107,7 @@ def test_file(tmp_path, read, name, content, choice, words):
 
 
 @table(
-    (lambda: read_labels(None), "path is of type NoneType; expected the name"),
+    (lambda: read_labels(None), "path is of type NoneType; expected a file"),
     (lambda: read_features(3), "path is of type int"),
     (lambda: read_labels(b"a.csv"), "path is of type bytes"),
     (lambda: check_output(None), "path is of type NoneType"),
@@ -120,21 +120,24 @@ def test_file(tmp_path, read, name, content, choice, words):
     (lambda: write_labels("a.csv", FOUND, names="c"), "names is of type str"),
     (lambda: write_labels("a.csv", FOUND, ids=[1]), "ids has 1 entries"),
     (lambda: write_labels("a.csv", FOUND, ids=3), "ids is of type int"),
-    (lambda: write_labels("a.npz", FOUND, names=[3]), "names holds 3. Give texts"),
-    (lambda: write_labels("a.npz", FOUND, names=["file"]), "names holds 'file'"),
-    (lambda: write_labels("a.csv", FOUND, names=["object"]), "names holds 'object'"),
-    (lambda: write_labels("a.csv", LABELS, names=["a", "b", "a"]), "names holds 'a'"),
+    (lambda: write_labels("a.npz", FOUND, names=[3]), "names contains 3. Use distinct"),
+    (lambda: write_labels("a.npz", FOUND, names=["file"]), "names contains 'file'"),
+    (lambda: write_labels("a.csv", FOUND, names=["object"]), "names contains 'object'"),
+    (
+        lambda: write_labels("a.csv", LABELS, names=["a", "b", "a"]),
+        "names contains 'a'",
+    ),
     (lambda: datasets.load("wine", data_home=3), "path is of type int"),
     (lambda: datasets.info(None), "name=None is not a dataset"),
     (lambda: cells(None), "adata is a NoneType; expected AnnData"),
     (lambda: cells(adata(), 3), r"keys=3 is no list"),
     (lambda: cells(adata(), ["a"], n_clusters=9), "n_clusters=9 is larger"),
     (lambda: cells(adata(), ["a"], n_clusters=[2, 3]), r"'n_clusters' .*Got \[2, 3\]"),
-    (lambda: cells(adata(), ["a"], method="x"), "method='x' is not known"),
+    (lambda: cells(adata(), ["a"], method="x"), "method='x' is not supported"),
     (lambda: cells(adata(), ["a"], base="kmeans"), "base='kmeans' cannot be given"),
     (lambda: cells(adata(), ["a"], resolutions=1), "resolutions=1 is no list"),
     (lambda: cells(adata(), ["a"], key_added=None), "key_added=None; expected"),
-    (lambda: cells(adata(), ["a"], noise="x"), "noise='x' is not known"),
+    (lambda: cells(adata(), ["a"], noise="x"), "noise='x' is not supported"),
 )
 def test_call(tmp_path, monkeypatch, call, words):
     monkeypatch.chdir(tmp_path)

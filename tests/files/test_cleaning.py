@@ -23,11 +23,11 @@ def messy(tmp_path):
 
 
 def test_all_columns_that_are_no_numbers_are_named_at_once(messy):
-    with pytest.raises(ValueError, match=r"messy.csv: 4 of 5 columns hold") as error:
+    with pytest.raises(ValueError, match=r"messy.csv: 4 of 5 columns have") as error:
         read_features(messy)
     for words in (
         "'age' (1 missing; first in line 4)",
-        "'colour' (4 texts, 1 missing; first 'red' in line 2)",
+        "'colour' (4 text, 1 missing; first 'red' in line 2)",
         "'height' (1 missing; first '?' in line 5)",
         "'nothing' (5 missing; first in line 2)",
         "--exclude",
@@ -55,9 +55,9 @@ def test_missing_cells_are_filled_with_the_median(messy):
     median = [[31, 1.75], [44, 1.8], [37.5, 1.5], [29, 1.625], [62, 1.5]]
     assert found.values.tolist() == median
     assert found.notes == (
-        "column 'patient' is taken for the names of the objects",
-        "columns of texts, left out: colour",
-        "empty columns, left out: nothing",
+        "column 'patient' is used as object names",
+        "text columns left out: colour",
+        "empty columns left out: nothing",
         "2 missing cells filled with medians: age (1), height (1)",
     )
 
@@ -66,7 +66,7 @@ def test_objects_with_missing_cells_are_left_out(messy):
     found = read_features(messy, missing="drop", categorical="drop")
     assert found.ids == ["ann", "bob", "eve"]
     assert found.values.tolist() == [[31, 1.75], [44, 1.8], [62, 1.5]]
-    assert found.notes[-1] == "2 of 5 objects have missing cells, left out"
+    assert found.notes[-1] == "2 of 5 objects left out because of missing cells"
     unnamed = read_features(messy, missing="drop", columns=["age", "height"])
     assert unnamed.ids == [0, 1, 4]  # their rows
 
@@ -150,11 +150,11 @@ def test_numbers_with_a_slip_are_no_names(tmp_path, cells, words):
     ({"missing": "fill"}, "missing='fill'; expected one of refuse, drop, impute"),
     ({"categorical": None}, "categorical=None; expected one of refuse, drop, join"),
     ({"numeric_only": True, "categorical": "join"}, "numeric_only leaves out the col"),
-    ({"exclude": "age"}, "exclude='age'; expected a list of names"),
+    ({"exclude": "age"}, "exclude='age'; expected a list of column names"),
     ({"exclude": ["z"]}, "messy.csv has no column 'z'"),
     ({"columns": ["age"], "exclude": ["age"]}, "no columns to use besides the ids"),
     ({"columns": ["colour"], "numeric_only": True}, "has no column of numbers"),
-    ({"columns": ["age", "nothing"]}, "2 of 2 columns hold cells that are not finite"),
+    ({"columns": ["age", "nothing"]}, "2 of 2 columns have cells that are not finite"),
 )
 def test_cleaning_that_cannot_be(tmp_path, call, words):
     path = tmp_path / "messy.csv"
@@ -175,7 +175,7 @@ def test_remarks_are_no_clusterings(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["x,note,c,d", *rows]))
     found = read_features(tmp_path / "t.csv", categorical="join")
     assert found.categories.columns == ("c",)
-    assert found.notes[-1] == "columns of texts, left out: note, d"
+    assert found.notes[-1] == "text columns left out: note, d"
 
 
 def test_infinity_is_not_missing(tmp_path):

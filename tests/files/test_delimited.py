@@ -237,7 +237,7 @@ def test_column_that_is_first_or_called_so_is_taken_for_ids(file, text, ids):
     table = read_labels(file("labels.csv", text))
     assert (table.columns, table.ids) == (("k2",), ids)
     assert table.values[:, 0].tolist() == [0, 0, 1]
-    assert "is taken for the names of the objects" in table.notes[0]
+    assert "is used as object names" in table.notes[0]
 
 
 @pytest.mark.parametrize("first", ["object", "k1"])
@@ -300,7 +300,7 @@ def test_decimal_commas_are_refused_with_the_cure(file, delimiter):
 
 
 def test_commas_that_split_numbers_are_suspected(file):
-    with pytest.raises(ValueError, match=r"found 2 fields.*write points instead"):
+    with pytest.raises(ValueError, match=r"found 2 fields.*use points instead"):
         read_features(file("data.csv", "x\n1,5\n2,5\n"))
 
 
@@ -328,7 +328,7 @@ def test_row_numbers_among_features_are_warned_about(file):
     rows = "".join(f"{i},{i % 3}\n" for i in range(12))
     shuffled = "".join(f"{1000 + (5 * i) % 12},{i % 3}\n" for i in range(12))
     for cells in (rows, shuffled):
-        with pytest.warns(UserWarning, match="column 'nr' counts the objects.*id_col"):
+        with pytest.warns(UserWarning, match="column 'nr' numbers the objects.*id_co"):
             read_features(file("data.csv", "nr,x\n" + cells))
     table = read_features(file("data.csv", "id,x\n" + rows))
     assert (table.columns, table.ids) == (("x",), list(range(12)))

@@ -202,7 +202,7 @@ def test_h5ad_labels_are_the_obs_columns_that_are_named(adata):
 
 
 def test_h5ad_labels_must_be_named(adata):
-    message = r"holds obs columns 'leiden', 'louvain', 'n_counts'. Name those to use"
+    message = r"has obs columns 'leiden', 'louvain', 'n_counts'. Name those to use"
     with pytest.raises(ValueError, match=message):
         read_labels(adata)
     with pytest.raises(
@@ -312,7 +312,7 @@ def test_h5ad_output_is_a_copy_with_categories_in_obs(adata, tmp_path):
     [
         (None, "copy of an h5ad input, but there is none. Write a CSV file"),
         ("labels.csv", "the input is labels.csv"),
-        ("out.h5ad", "out.h5ad is the input. Name another file"),
+        ("out.h5ad", "out.h5ad is the input. Choose another"),
     ],
 )
 def test_h5ad_output_wants_another_h5ad_as_its_source(tmp_path, source, message):
@@ -325,7 +325,7 @@ def test_h5ad_output_wants_another_h5ad_as_its_source(tmp_path, source, message)
 
 def test_failed_h5ad_copy_leaves_the_old_file(adata, tmp_path):
     (tmp_path / "out.h5ad").write_text("old")
-    with pytest.raises(ValueError, match="has 30 objects, but 2 labels came"):
+    with pytest.raises(ValueError, match="has 30 objects; got 2 labels"):
         write_labels(tmp_path / "out.h5ad", np.array([0, 1]), source=adata)
     assert (tmp_path / "out.h5ad").read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} == {"cells.h5ad", "out.h5ad"}
@@ -407,7 +407,7 @@ def test_warnings_point_at_the_line_of_the_caller(tmp_path):
 def test_pandas_default_names_of_columns_are_no_object(tmp_path, index, n_columns):
     X = np.random.default_rng(0).normal(size=(6, n_columns))
     pandas.DataFrame(X).to_csv(tmp_path / "X.csv", index=index)
-    with pytest.warns(UserWarning, match=r"0, 1, ..., is taken for names"):
+    with pytest.warns(UserWarning, match=r"0, 1, ..., is used as column names"):
         assert np.allclose(ensclust.io.read_features(tmp_path / "X.csv").values, X)
     labels = np.random.default_rng(0).integers(0, 3, (6, 5))
     pandas.DataFrame(labels).to_csv(tmp_path / "labels.csv", index=index)
@@ -427,7 +427,7 @@ def test_the_input_is_never_the_output(tmp_path, suffix):
     path = tmp_path / f"runs{suffix}"
     ensclust.io.write_labels(path, np.array([[0, 1], [1, 0]]), names=["a", "b"])
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is the input. Name another file"):
+    with pytest.raises(ValueError, match=r"is the input. Choose another"):
         ensclust.io.write_labels(path, np.array([0, 1]), source=path)
     assert path.read_bytes() == before
 
@@ -442,12 +442,12 @@ def test_anndata_is_sent_to_its_own_function():
 def test_text_that_is_called_npy_is_not_called_a_pickle(tmp_path):
     path = tmp_path / "fake.npy"
     path.write_text("0,1\n1,0\n")
-    with pytest.raises(ValueError, match="it is no NPY or NPZ file"):
+    with pytest.raises(ValueError, match="it is not an NPY or NPZ file"):
         ensclust.consensus(path, 2)
 
 
 def test_one_label_is_no_clustering():
-    with pytest.raises(ValueError, match="one label per object belongs"):
+    with pytest.raises(ValueError, match="expected one label per object"):
         ensclust.Ensemble.from_clusterings(np.array([0, 1, 1]))
 
 

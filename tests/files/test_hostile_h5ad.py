@@ -58,8 +58,10 @@ def replaced(place, value):
     return change
 
 
-POINTERS = "indptr of X does not ascend from 0, by at most (6|40) entries, to the 120"
-SHAPES = "data, indices and indptr of X have shapes or types that do not fit"
+POINTERS = (
+    "indptr of X does not increase from 0, in steps of at most (6|40), to the 120"
+)
+SHAPES = "data, indices and indptr of X have inconsistent shapes or types"
 BAD_SPARSE = {
     "index above": (setting("X/indices", 0, 41), "indices of X hold 41; expected 0 to"),
     "index below": (setting("X/indices", 5, -1), "indices of X hold -1; expected 0 to"),
@@ -97,7 +99,7 @@ def test_more_entries_than_a_row_has_columns_are_refused(cells):
             file["X"].create_dataset(name, (10**12,), "i4", chunks=(2**16,))
         file["X/indptr"] = np.arange(N + 1) * (10**12 // N)
 
-    refused(lambda: read_features(cells(change)), "by at most 6 entries")
+    refused(lambda: read_features(cells(change)), "at most 6, to the")
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -132,17 +134,17 @@ BAD_COLUMNS = {
     "group of values": (
         "c",
         replaced("obs/c/values", h5py.SoftLink("/obs/c")),
-        "'c', values, is no array; expected 40 rows",
+        "'c', values, is not an array; expected 40 rows",
     ),
     "the matrix": (
         "/X",
         lambda file: file["obs"].attrs.__setitem__("column-order", ["a", "/X"]),
-        "obs has no column '/X', which it lists",
+        "obs lists a column '/X' that does not exist",
     ),
     "no such": (
         "d",
         lambda file: file["obs"].attrs.__setitem__("column-order", ["a", "d"]),
-        "obs has no column 'd', which it lists",
+        "obs lists a column 'd' that does not exist",
     ),
 }
 
@@ -162,7 +164,8 @@ def test_columns_of_obs_are_checked(cells, case):
 def test_a_copy_of_a_bad_table_is_refused_before_the_work(cells, case, monkeypatch):
     name, change, _ = BAD_COLUMNS[case]
     path = cells(change)
-    monkeypatch.setattr("ensclust._methods.base.BaseConsensus._fit_cuts", None)
+    monkeypatch.setattr("ensclust._methods.base.Method._combine", None)
+    monkeypatch.setattr("ensclust._methods.estimators.BaseConsensus._fit_cuts", None)
     copy = path.with_name("copy.h5ad")
     other = "a" if name == "b" else "b"
     for command in (["consensus", "--columns", other], ["cluster"]):

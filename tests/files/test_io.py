@@ -137,7 +137,7 @@ def test_npz_with_a_matrix_among_others_wants_a_choice(tmp_path):
     with pytest.raises(ValueError, match=r"different length: X \(2 x 2\), y \(2\), na"):
         read_features(path)
     np.savez(path, X=[[1, 2], [3, 4]], y=[0, 1])
-    with pytest.raises(ValueError, match=r"holds X \(2 x 2\), y \(2\). Name those to"):
+    with pytest.raises(ValueError, match=r"has X \(2 x 2\), y \(2\). Name those to"):
         read_features(path)
     table = read_features(path, columns=["X"], id_column="y")
     assert table.columns == ("X1", "X2")
@@ -154,7 +154,7 @@ def test_array_of_another_shape_is_refused(tmp_path, shape):
 
 def test_array_without_rows_is_refused(tmp_path):
     np.save(tmp_path / "data.npy", np.zeros((0, 3)))
-    with pytest.raises(ValueError, match=r"data.npy holds no objects"):
+    with pytest.raises(ValueError, match=r"data.npy contains no objects"):
         read_features(tmp_path / "data.npy")
 
 
@@ -346,7 +346,7 @@ def test_pipe_is_written_to_and_not_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("no/labels.csv", FileNotFoundError, "there is no directory .*no"),
+        ("no/labels.csv", FileNotFoundError, "directory .*no does not exist"),
         ("labels.xls", ValueError, "ends in '.xls'. Use one of .csv"),
         ("", IsADirectoryError, "is a directory; the output must be"),
         ("new/", IsADirectoryError, "new/ is a directory; the output must be"),

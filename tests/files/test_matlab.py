@@ -61,7 +61,7 @@ def test_a_matrix_of_clusterings_by_objects_is_turned_round(tmp_path, version):
     path = save(tmp_path / "runs.mat", version, y=TRUTH, E=RUNS.T)
     table = read_labels(path)
     assert (table.values == RUNS).all()
-    assert table.notes == ("labels are E, turned round; left out: y (1 x 30)",)
+    assert table.notes == ("labels are E, transposed; left out: y (1 x 30)",)
 
 
 @every
@@ -77,7 +77,7 @@ def test_features_are_read(tmp_path, version):
 @every
 def test_several_matrices_want_a_choice(tmp_path, version):
     path = save(tmp_path / "two.mat", version, A=RUNS, B=RUNS[:, :2], y=TRUTH)
-    refused(lambda: read_labels(path), r"holds A \(30 x 5\), B \(30 x 2\).*--columns")
+    refused(lambda: read_labels(path), r"has A \(30 x 5\), B \(30 x 2\).*--columns")
     assert read_labels(path, columns=["B"]).values.shape == (30, 2)
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_matrix_of_numbers_is_left_alone(tmp_path):
     savemat(path, odd)
     refused(lambda: read_labels(path, columns=["s"]), "odd.mat")
     savemat(path, {"s": {"a": 1}, "t": "text"})
-    refused(lambda: read_labels(path), "odd.mat holds no matrix of numbers")
+    refused(lambda: read_labels(path), "odd.mat contains no matrix of numbers")
 
 
 def test_a_link_out_of_the_file_is_not_followed(tmp_path):
@@ -104,7 +104,7 @@ def test_a_link_out_of_the_file_is_not_followed(tmp_path):
     other = save(tmp_path / "other.mat", "7.3", secret=RUNS)
     with h5py.File(path, "r+") as file:
         file["B"] = h5py.ExternalLink(str(other), "/secret")
-    refused(lambda: read_labels(path, columns=["B"]), "has no matrix 'B'. It holds A")
+    refused(lambda: read_labels(path, columns=["B"]), "has no matrix 'B'. It contains")
 
 
 def test_h5py_is_asked_for_by_name(tmp_path, monkeypatch):
@@ -129,7 +129,7 @@ def test_a_bomb_is_unpacked_as_far_as_its_shape_says(tmp_path, monkeypatch):
         bytes(matrix[:48]) + struct.pack("<II", 9, 2**25) + bytes(2**25)
     )
     path.write_bytes(whole[:128] + struct.pack("<II", 15, len(packed)) + packed)
-    refused(lambda: read_labels(path), "bomb.mat.* says that it has 33,554,432 bytes")
+    refused(lambda: read_labels(path), "bomb.mat.* claims 33,554,432 bytes")
 
 
 def test_the_commands_take_matlab_files(tmp_path):

@@ -244,7 +244,7 @@ def groups():
 def test_an_outlier_does_not_cost_the_others_their_digits():
     X, y = groups()
     X[17, 2] = 1e8
-    with pytest.warns(UserWarning, match="because of a few objects that are far out"):
+    with pytest.warns(UserWarning, match="because of a few outliers"):
         ours, theirs = agreement(X, y, 7)
     assert ours > theirs - 0.01 > 0.95
 
@@ -254,7 +254,7 @@ def test_an_outlier_does_not_cost_the_others_their_digits():
 def test_a_row_far_out_is_one_cluster_and_named(far, form):
     X, y = make_blobs(500, 6, centers=4, cluster_std=0.8, random_state=2)
     X[0] = far
-    said = re.escape(f"a few objects that are far out: row 0 ({far:.6g} in column ")
+    said = re.escape(f"a few outliers: row 0 ({far:.6g} in column ")
     with pytest.warns(UserWarning, match=said):
         ours, theirs = agreement(form(X), y, 5)
     assert ours > theirs - 0.01 > 0.97
@@ -263,7 +263,7 @@ def test_a_row_far_out_is_one_cluster_and_named(far, form):
 def test_several_rows_far_out_are_named():
     X = normal(2500, 3)
     X[[5, 9]] = 1e5
-    with pytest.warns(UserWarning, match=r"far out: rows 5, 9 \(100000 in column 0\)"):
+    with pytest.warns(UserWarning, match=r"outliers: rows 5, 9 \(100000 in column 0\)"):
         generate(X, 2, random_state=0)
     X[1000:1400] = 1e5  # a cluster
     generate(X, 2, random_state=0)

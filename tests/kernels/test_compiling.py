@@ -1,4 +1,4 @@
-"""Kernels are compiled on first use: it is said once, and no part of other times."""
+"""Kernels are compiled on first use: reported once, and not part of other times."""
 
 import errno
 import importlib.util

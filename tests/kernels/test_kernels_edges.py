@@ -1,4 +1,4 @@
-"""Kernels beside their definitions, where other tests reach them rarely."""
+"""Kernels against their definitions, where other tests rarely reach them."""
 
 import numpy as np
 import pytest

@@ -255,10 +255,10 @@ def test_methods_are_filtered_by_what_they_are():
     [
         (
             {"level": "cell"},
-            "level='cell' is not known. Use one of 'object', 'cluster'",
+            "level='cell' is not supported. Use one of 'object', 'cluster'",
         ),
-        ({"family": "trees"}, "family='trees' is not known. Use one of 'tree', "),
-        ({"level": 1}, "level=1 is not known"),
+        ({"family": "trees"}, "family='trees' is not supported. Use one of 'tree', "),
+        ({"level": 1}, "level=1 is not supported"),
         ({"soft": "yes"}, "soft='yes'; expected True, False or None"),
         ({"free_k": 1}, "free_k=1; expected True, False or None"),
     ],

@@ -222,10 +222,10 @@ def test_an_object_counts_as_often_as_its_weight(method):
     ("given_weights", "message"),
     [
         ("x", "'cluster_weights' .*Got 'x'"),
-        ([1, 1], r"cluster_weights is \(2,\) for 4 base clusters .*Give 4 numbers"),
+        ([1, 1], r"cluster_weights is \(2,\) for 4 base clusters .*Pass 4 numbers"),
         ([[1, 1, 1, 1]], r"cluster_weights is \(1, 4\)"),
-        ([1, 0, 1, 1], r"cluster_weights\[1\] = 0\. Give 4 numbers above 0"),
-        ([1, 1, 2, 1], r"cluster_weights\[2\] = 2\. Give .* up to 1"),
+        ([1, 0, 1, 1], r"cluster_weights\[1\] = 0\. Pass 4 numbers"),
+        ([1, 1, 2, 1], r"cluster_weights\[2\] = 2\. Pass .* in \(0, 1\]"),
         ([1, 1, np.nan, 1], r"cluster_weights\[2\] = nan"),
         (["a", "b", "c", "d"], r"cluster_weights is \['a', 'b', 'c', 'd'\]"),
     ],

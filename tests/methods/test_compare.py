@@ -68,7 +68,7 @@ def test_method_that_is_not_installed_is_left_out_unless_it_is_named(monkeypatch
         msg = "needs something"
         raise ImportError(msg)
 
-    monkeypatch.setattr(METHODS["mcla"], "_solve", fail)
+    monkeypatch.setattr(METHODS.method("mcla"), "_solve", fail)
     ensemble = random_ensemble(30, 4, 2, seed=0)
     found = ensclust.compare(ensemble, 2, random_state=0)
     assert set(found.methods) == set(PAPER) - {"mcla"}
@@ -83,7 +83,7 @@ def test_all_methods_are_compared_where_all_are_asked_for():
     found = ensclust.compare(ensemble, 2, "all", random_state=0)
     assert {*found.methods, *found.left_out} == set(METHODS)
     assert set(PAPER) < set(METHODS)
-    with pytest.raises(ValueError, match="methods='every' is no list of names"):
+    with pytest.raises(ValueError, match="methods='every'; expected a list"):
         ensclust.compare(ensemble, 2, "every")
 
 
@@ -195,14 +195,14 @@ def test_a_comparison_shows_a_table_that_fits_a_terminal(n):
 
 
 def test_unknown_method_is_refused_with_the_list():
-    with pytest.raises(ValueError, match=r"methods=.foo. is not known. Use one of"):
+    with pytest.raises(ValueError, match=r"methods=.foo. is not supported. Use one of"):
         ensclust.compare([[0, 0], [1, 1]], 2, ["foo"])
 
 
 # --- what a file holds
 
 
-@pytest.mark.filterwarnings("ignore:.*a label of its own")
+@pytest.mark.filterwarnings("ignore:.*its own label")
 @given(label_tables())
 def test_facts_about_labels_are_those_of_the_table(tmp_path_factory, labels):
     path = tmp_path_factory.getbasetemp() / "facts.npy"
@@ -222,9 +222,9 @@ def test_suggestions_about_labels(tmp_path):
     path.write_text("a,b,c,d\n0,x,1,0\n0,x,1,0\n1,y,1,1\n1,y,1,1\n,,NA,-1\n")
     text = as_text(describe(path))
     assert "5 objects, 4 clusterings, 7 base clusters" in text
-    assert "Without any split, so without effect: c." in text
-    assert "The same clustering, which counts again: a, b, d." in text
-    assert "1 objects will have the consensus label -1" in text
+    assert "Only one cluster, no effect: c." in text
+    assert "Identical clusterings, counted separately: a, b, d." in text
+    assert "1 objects will get the consensus label -1" in text
     assert text.endswith(f"ensclust consensus {path} -k K")
 
 
@@ -241,10 +241,10 @@ def repeated_runs(path):
 def test_clusterings_that_say_nearly_the_same_are_named(tmp_path):
     path = repeated_runs(tmp_path / "runs.csv")
     text = as_text(describe(path, content="labels"))
-    assert "4 of 8 clusterings say nearly the same (NMI at least 0.95): a, b," in text
-    assert text.count("nearly the same") == 1
+    assert "4 of 8 clusterings are nearly identical (NMI at least 0.95): a," in text
+    assert text.count("nearly identical") == 1
     assert "--distinct 0.95" in text
-    assert "The same clustering, which counts again: e, f." in text
+    assert "Identical clusterings, counted separately: e, f." in text
 
 
 def test_clusterings_that_differ_are_not_said_to_be_alike(tmp_path):
@@ -252,7 +252,7 @@ def test_clusterings_that_differ_are_not_said_to_be_alike(tmp_path):
     ensclust.io.write_labels(
         path, random_ensemble(80, 6, 4, seed=0).labels, names=[*"abcdef"]
     )
-    assert "nearly the same" not in as_text(describe(path))
+    assert "nearly identical" not in as_text(describe(path))
 
 
 def test_many_clusters_take_no_table_of_all_codes():
@@ -269,11 +269,11 @@ def test_many_clusters_take_no_table_of_all_codes():
 def test_fractions_make_it_features(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("name,x,y,z\na,0.1,100,1\nb,0.2,200,1\nc,0.3,300,1\n")
-    assert "column 'name' is taken for the names" in as_text(describe(path))
+    assert "column 'name' is used as object names" in as_text(describe(path))
     text = as_text(describe(path, id_column="name"))
     assert "3 objects, 3 features" in text
-    assert "Constant, so without effect: z." in text
-    assert "few columns decide alone" in text
+    assert "Constant, no effect: z." in text
+    assert "few columns dominate" in text
     assert "--scale" in text
     assert text.endswith(f"ensclust cluster {path} -k K --id-column name")
 
@@ -281,7 +281,7 @@ def test_fractions_make_it_features(tmp_path):
 def test_whole_numbers_can_be_read_as_features(tmp_path):
     np.save(tmp_path / "data.npy", np.arange(300).reshape(100, 3) * 7 % 61)
     facts = describe(tmp_path / "data.npy")
-    assert any("If they are features" in text for text in facts["suggestions"])
+    assert any("If these are features" in text for text in facts["suggestions"])
     facts = describe(tmp_path / "data.npy", content="features")
     assert (facts["content"], facts["n_features"]) == ("features", 3)
 

@@ -286,7 +286,7 @@ def test_an_estimator_refuses_a_wrong_parameter_by_name(method):
 
 
 def test_an_unknown_method_or_parameter_is_refused_with_the_list():
-    with pytest.raises(ValueError, match=r"method='ecpcs' is not known.*'ecpcs-mc'"):
+    with pytest.raises(ValueError, match=r"'ecpcs' is not supported.*'ecpcs-mc'"):
         consensus([[0], [1]], 1, method="ecpcs")
     with pytest.raises(TypeError, match=r"no parameter 'stepz'.*steps"):
         consensus([[0], [1]], 1, stepz=3)

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils._param_validation import InvalidParameterError
 
 from ensclust import ECC, KCC, SEC, Ensemble, consensus
 from ensclust._methods.kcc import UTILITIES
+from ensclust._support.constraints import InvalidParameterError
 from ensclust._support.encoding import first_places, ranks
 from ensclust.metrics import ari
 from strategies import random_ensemble

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.utils._param_validation import InvalidParameterError
 
 from ensclust import EM, Blocks, Ensemble, KModes, consensus
 from ensclust._cuts.mixture import Mixture, Model, Posterior, climb, expect_rows
 from ensclust._cuts.onehot_kmeans import Rows
 from ensclust._methods import driver
+from ensclust._support.constraints import InvalidParameterError
 from ensclust._support.encoding import first_places, ranks
 from ensclust.metrics import ari
 from golden_digest import difference

@@ -1,5 +1,7 @@
 """Cases at the edges of the methods, each of which some change would break."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,7 @@ def test_em_may_choose_the_number_of_clusters_by_bic():
     assert model.n_features_in_ == 6
 
 
-@pytest.mark.filterwarnings("ignore:.*few columns decide")
+@pytest.mark.filterwarnings("ignore:.*few columns dominate")
 @pytest.mark.parametrize("scale", [None, "auto", "standard", "robust"])
 def test_estimators_scale_features_in_every_way(scale):
     X = np.repeat([[0.0, 0], [9, 900]], 20, axis=0)
@@ -122,3 +124,34 @@ def test_settings_that_are_none_are_not_written_into_anndata():
     adata = anndata.AnnData(np.ones((4, 2), np.float32), obs=runs.rename(index=str))
     scverse.consensus(adata, keys=["a", "b"], n_clusters=2, random_state=0)
     assert all(v is not None for v in adata.uns["consensus"]["params"].values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_is_described(name):
+    model = make(name, n_clusters=2)
+    described = re.findall(r"^    (\w+(?:, \w+)*) :", type(model).__doc__, re.MULTILINE)
+    known = {one for names in described for one in names.split(", ")}
+    assert model.get_params().keys() <= known
+
+
+def test_a_tree_of_regions_is_linked_from_as_many_as_asked_for(monkeypatch):
+    usual, asked = families.link, []
+
+    def link(*args, **options):
+        asked.append(options["max_regions"])
+        return usual(*args, **options)
+
+    monkeypatch.setattr(families, "link", link)
+    labels = random_ensemble(60, 5, 4, seed=1, noise=0.3).labels
+    ensclust.EAC(3, base="precomputed", max_regions=9).fit(labels)
+    assert asked == [9]
+
+
+def test_what_was_not_asked_for_is_not_kept_with_labels():
+    anndata, pandas = map(pytest.importorskip, ("anndata", "pandas"))
+    runs = pandas.DataFrame({"a": list("xxyyy"), "b": list("ppqqq")}, list("12345"))
+    cells = anndata.AnnData(obs=runs)
+    scverse.consensus(cells, ["a", "b"], n_clusters=2, method="eac", weights=None)
+    params = cells.uns["consensus"]["params"]
+    assert "weights" not in params
+    assert params["method"] == "eac"

@@ -101,9 +101,9 @@ def test_noise_beside_names_is_refused_where_it_would_be_a_cluster():
 
 
 def test_an_unknown_or_late_noise_is_refused():
-    with pytest.raises(ValueError, match=r"noise='drop' is not known.*'own-cluster'"):
+    with pytest.raises(ValueError, match=r"'drop' is not supported.*'own-cluster'"):
         Ensemble([[0]], noise="drop")
-    with pytest.raises(ValueError, match="noise='drop' is not known"):
+    with pytest.raises(ValueError, match="noise='drop' is not supported"):
         Ensemble.from_clusterings([[0]], noise="drop")
     ens = Ensemble([[0], [-1]])
     with pytest.raises(ValueError, match=r"comes too late for Ensemble\(n_objects=2"):

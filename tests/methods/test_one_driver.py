@@ -59,7 +59,7 @@ def test_the_counts_of_a_stream_are_pickled_without_it(method):
     model = fitted(method, Blocks(LABELS, rows=70))
     again = pickle.loads(pickle.dumps(model.ensemble_))
     assert again.n_objects == 300
-    with pytest.raises(TypeError, match="was not kept"):
+    with pytest.raises(TypeError, match="was not saved"):
         again.fold(None, None)
 
 
@@ -111,7 +111,7 @@ def test_a_generator_gives_the_labels_of_a_stream_as_a_stream():
 @pytest.mark.parametrize("cls", [ECPCSMC, ECPCSHC, KCC])
 def test_a_model_of_a_stream_writes_a_report_of_a_sample(cls, tmp_path, monkeypatch):
     pytest.importorskip("plotly")
-    monkeypatch.setattr("ensclust._methods.base._SHOWN", 50)
+    monkeypatch.setattr("ensclust._methods.estimators._SHOWN", 50)
     model = cls(3, base="precomputed", random_state=0).fit(Blocks(LABELS, rows=70))
     truth, ids = LABELS[:, 0], [f"object {i}" for i in range(300)]
     model.report(tmp_path / "page.html", X, truth=truth, ids=ids)

@@ -1,4 +1,4 @@
-"""Methods of one's own: classes, instances, a package with one, and composition."""
+"""User-defined methods: classes, instances, in a package, and composition."""
 
 import json
 import os
@@ -157,7 +157,7 @@ def test_a_similarity_of_another_size_and_a_wrong_word_are_refused():
     class Heavy(Plain):
         weights: object = ensclust.parameter(default=None)
 
-    with pytest.raises(ValueError, match="weights='agreemnt' is not known"):
+    with pytest.raises(ValueError, match="weights='agreemnt' is not supported"):
         consensus(LABELS, 5, Heavy, weights="agreemnt")
     with pytest.raises(ValueError, match=r"similarity has shape \(3, 3\); these label"):
         consensus(LABELS, 5, CustomConsensus(similarity=np.eye(3)))

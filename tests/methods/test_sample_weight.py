@@ -112,7 +112,7 @@ def weighted(weight, model=None, X=X):
     (weighted("a"), "sample_weight is 'a' for 150 objects"),
     (weighted(["a"] * 150), "sample_weight is .* for 150 objects"),
     (weighted(2), r"sample_weight is \(\) for 150 objects"),
-    (weighted(np.full(150, 0.5)), r"sample_weight\[0\] = 0\.5\. Give 150 whole"),
+    (weighted(np.full(150, 0.5)), r"sample_weight\[0\] = 0\.5\. Pass 150 whole"),
     (weighted(-np.ones(150)), r"sample_weight\[0\] = -1"),
     (weighted(np.full(150, np.nan)), r"sample_weight\[0\] = nan"),
     (weighted(np.full(150, np.inf)), "sample_weight adds up to inf objects"),

@@ -243,10 +243,10 @@ def test_the_default_range_ends_at_the_root_of_n():
         ({"k_range": "auto"}, TypeError, "k_range='auto' is no list"),
         ({"k_range": [0]}, ValueError, "n_clusters=0 is less than 1"),
         ({"k_range": [999]}, ValueError, "n_clusters=999 is larger"),
-        ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not known.*'pac'"),
+        ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not supported.*'pac'"),
         ({"criteria": []}, ValueError, "Use a list of 'anmi'"),
-        ({"n_sample": 1}, ValueError, "n_sample=1; expected an integer of at least 2"),
-        ({"method": "nosuch"}, ValueError, "method='nosuch' is not known"),
+        ({"n_sample": 1}, ValueError, "n_sample=1; expected an integer >= 2"),
+        ({"method": "nosuch"}, ValueError, "method='nosuch' is not supported"),
         ({"stepz": 2}, TypeError, "no parameter 'stepz'"),
     ],
 )

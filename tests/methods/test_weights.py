@@ -289,7 +289,7 @@ def test_a_method_without_weights_names_those_with(method):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 2], r"weights is \(2,\) for 3 base clusterings. Give 3 numbers"),
+        ([1, 2], r"weights is \(2,\) for 3 base clusterings. Pass 3 numbers"),
         ([1, -1, 2], r"weights\[1\] = -1"),
         ([1, np.nan, 2], r"weights\[1\] = nan"),
         ([0, 0, 0], "weights are all 0"),

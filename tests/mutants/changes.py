@@ -2,8 +2,11 @@
 
 import ast
 import hashlib
+import io
 import re
+import tokenize
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice, pairwise
@@ -40,9 +43,10 @@ class Change:
     start: int
     end: int
     text: str
-    before: str
+    before: str  # the lines it is in, without comments
     after: str
-    number: int  # of those that look the same
+    kind: tuple[str, str]  # both of them without words for people either
+    number: int  # among changes of the function that are of the same kind
 
     @property
     def room(self) -> str:
@@ -51,8 +55,11 @@ class Change:
 
     @cached_property
     def id(self) -> str:
-        """Return what stays the same while the line and its function do."""
-        parts = (self.path, self.where, self.before, self.after, str(self.number))
+        """Return a name that lasts while the code of the line does, whatever it says.
+
+        Comments and messages are not part of it, so rewording them keeps a result.
+        """
+        parts = (self.path, self.where, *self.kind, str(self.number))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
     def apply(self, source: bytes) -> bytes:
@@ -63,19 +70,49 @@ class Change:
 def changes(source: bytes, path: str) -> list[Change]:
     """Return every change of a file that is known here, in order."""
     walk = _Walk(source)
-    walk.visit(ast.parse(source))
+    tree = ast.parse(source)
+    walk.visit(tree)
+    code = _blanked(source, _comments(source))
+    wordless = _blanked(code, map(walk.span, filter(_is_words, ast.walk(tree))))
     found, seen = [], Counter()
     for where, lines, start, end, text in walk.found:
         first = source.rfind(b"\n", 0, start) + 1
         last = source.find(b"\n", end)
-        before = _one_line(source[first:last])
-        after = _one_line(source[first:start] + text.encode() + source[end:last])
-        number = seen[where, before, after]
-        seen[where, before, after] += 1
-        found.append(
-            Change(path, where, lines, start, end, text, before, after, number)
+        shown, kind = (
+            (
+                _one_line(own[first:last]),
+                _one_line(own[first:start] + text.encode() + own[end:last]),
+            )
+            for own in (code, wordless)
         )
+        number = seen[where, kind]
+        seen[where, kind] += 1
+        found.append(Change(path, where, lines, start, end, text, *shown, kind, number))
     return found
+
+
+def _comments(source: bytes) -> Iterator[tuple[int, int]]:
+    starts = _starts(source)
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            start = starts[row - 1] + len(token.line[:column].encode())
+            yield start, start + len(token.string.encode())
+
+
+def _blanked(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    blank = bytearray(source)
+    for start, end in spans:
+        blank[start:end] = b" " * (end - start)
+    return bytes(blank)
+
+
+def _starts(source: bytes) -> list[int]:
+    """Return where each line starts."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    return starts
 
 
 def is_another_program(change: Change, source: bytes) -> bool:
@@ -144,16 +181,14 @@ class _Walk(ast.NodeVisitor):
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.found: list[tuple[str, tuple[int, int], int, int, str]] = []
-        self._starts = [0]
-        for line in source.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
+        self._starts = _starts(source)
         self._names: list[str] = []
         self._lines = (0, 0)  # of the statement; (0, 0) is the whole module
         self._is_told = False
 
     # Places
 
-    def _span(self, node: ast.AST) -> tuple[int, int]:
+    def span(self, node: ast.AST) -> tuple[int, int]:
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
@@ -162,11 +197,11 @@ class _Walk(ast.NodeVisitor):
         self.found.append((where, self._lines, *span, text))
 
     def _replace(self, node: ast.AST, text: str) -> None:
-        self._add(self._span(node), text)
+        self._add(self.span(node), text)
 
     def _swap(self, left: ast.AST, right: ast.AST, table: dict[str, str]) -> None:
         """Exchange the operator between two operands."""
-        start, end = self._span(left)[1], self._span(right)[0]
+        start, end = self.span(left)[1], self.span(right)[0]
         between = self.source[start:end].decode()
         words = sorted(table, key=len, reverse=True)
         pattern = "|".join(re.escape(word) for word in words).replace(r"\ ", r"\s+")
@@ -292,7 +327,7 @@ class _Walk(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Not | ast.USub | ast.Invert):
-            operand = self.source[slice(*self._span(node.operand))].decode()
+            operand = self.source[slice(*self.span(node.operand))].decode()
             self._replace(node, operand)
         self.generic_visit(node)
 
@@ -330,9 +365,17 @@ class _Walk(ast.NodeVisitor):
     def _drop(self, keyword: ast.keyword) -> None:
         if keyword.arg is None:
             return
-        start, end = self._span(keyword)
+        start, end = self.span(keyword)
         rest = re.match(rb"\s*,", self.source[end:])
         self._add((start, end + rest.end() if rest else end), "")
+
+
+def _is_words(node: ast.AST) -> bool:
+    """Tell whether a node is a text for people: a message, or a docstring."""
+    if isinstance(node, ast.JoinedStr):
+        return True
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text and _is_prose(node.value)
 
 
 def _is_prose(text: str) -> bool:

@@ -56,7 +56,10 @@ def page(tried: list[dict], sizes: dict[str, int], n_drawn: int, seed: int) -> s
     values = {"all": sum(sizes.values()), "tried": len(tried), "seed": seed}
     lines = [HEAD.format(**values, seconds=SECONDS, again=AGAIN), *table(tried, sizes)]
     if n_left:
-        lines += ["", f"{n_left:,} of the {n_drawn:,} in the sample are not tried yet."]
+        lines += [
+            "",
+            f"{n_left:,} of the {n_drawn:,} in the sample have not been tried yet.",
+        ]
     grouped: dict[str, list[dict]] = defaultdict(list)
     for record in _survivors(tried):
         grouped[why_of(record) or "Not examined yet"].append(record)
@@ -114,25 +117,26 @@ def _row(record: dict) -> str:
     return "| " + " | ".join(shown) + " |"
 
 
-HEAD = """# Mutants
+HEAD = """# Mutation testing
 
-`python -m tests.mutants run` changes the source in one place at a time, and runs tests
-that reach this place. A change that no test notices is a hole in the tests, or changes
-nothing that anybody can see. Changed are comparisons, arithmetic, `and`, `or`, `not`,
-numbers, truth values, texts that are no messages, arguments (dropped, or `None`),
-conditions (always, never) and what is returned; statements are left out. Not changed
-are messages, documentation, annotations and what `repr` shows.
+`python -m tests.mutants run` changes the source code in one place at a time and runs
+the tests that reach this place. A change that no test notices is a gap in the tests, or
+makes no difference that a user could see. The changes are: another comparison,
+arithmetic operator, `and`, `or` or `not`; another number, boolean or string; an
+argument dropped or replaced by `None`; a condition that is always or never true; `None`
+returned; a statement left out. Messages, documentation, annotations and `repr` are not
+changed.
 
-There are {all:,} such changes in the package without its views and `ensclust.paper`.
-{tried:,} of them were tried: a sample drawn with the seed {seed}, at least 80 of each
-room (`modules` are the modules in no folder), the rest by its size. **The others were
-not tried.** `make mutants` tries the sample and writes this page; results are kept in
-`tests/mutants/results.jsonl`, and what is in there is not tried again: remove the file
-to repeat all. Tests that start programs or take seconds are not run, and of the others
-some {seconds:.0f} seconds for each change, and up to {again:.0f} for one that survives:
-the whole suite may notice more.
+The package without its views and `ensclust.paper` has {all:,} possible changes.
+{tried:,} of them were tried: a random sample (seed {seed}) with at least 80 from each
+room, more from larger rooms; `modules` are the modules outside of any folder. **The
+others were not tried.** `make mutants` tries the sample and writes this page. Results
+are kept in `tests/mutants/results.jsonl`, and what is there is not tried again; delete
+the file to repeat everything. Tests that start programs or take seconds are not run. Of
+the others, each change gets about {seconds:.0f} seconds' worth, and each survivor about
+{again:.0f}, so the whole suite may notice more.
 
-Those that survived are listed by the reason why no test can notice them, or need not;
-where a test was missing, there is one now, and the change was tried again. In the table
-all of them count as survivors.
+The survivors are listed below, by the reason why no test can or need notice them. Where
+a test was missing, it has been added and the change tried again. All of them count as
+survivors in the table.
 """

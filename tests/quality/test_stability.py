@@ -141,7 +141,7 @@ def of(estimator=None, X=X, **options):
     (of(X="data.csv"), "X is of type str; expected features in memory"),
     (of(X=Blocks(X)), "X is of type Blocks; expected features in memory"),
     (of(X=np.array(1)), "Input should have at least 1 dimension"),
-    (of(n=0), "n=0; expected an integer of at least 1"),
+    (of(n=0), "n=0; expected an integer >= 1"),
     (of(n="a"), "n='a'; expected an integer"),
     (of(max_samples=0), "max_samples=0; expected a share"),
     (of(max_samples=61), "max_samples=61; expected a share .* from 1 to 60"),
@@ -149,10 +149,10 @@ def of(estimator=None, X=X, **options):
         of(max_samples=2, n_jobs=1),
         r"estimator failed on 2 of 60 objects: n_samples=2 should be",
     ),
-    (of(resampling="jackknife"), "resampling='jackknife' is not known"),
+    (of(resampling="jackknife"), "resampling='jackknife' is not supported"),
     (of(random_state="a"), "random_state='a'; expected"),
-    (of(n_jobs=0), "n_jobs=0 has no meaning"),
-    (lambda: of()().without(2), "replicates=2 does not choose among 2"),
+    (of(n_jobs=0), "n_jobs=0 is not supported"),
+    (lambda: of()().without(2), "replicates=2 is not a valid index for 2"),
     (lambda: of()().without([0, 1]), r"replicates=\[0, 1\] leaves none of 2"),
 )
 def test_other_calls_are_refused(call, words):

@@ -267,10 +267,10 @@ def test_output_is_whole_or_not_there(tmp_path):
     with pytest.raises(ValueError, match=r"labels.csv cannot be written in blocks"):
         stream.write(tmp_path / "labels.csv")
     (tmp_path / "there.parquet").mkdir()
-    with pytest.raises(FileExistsError, match="Delete it or name another"):
+    with pytest.raises(FileExistsError, match="Delete or rename it"):
         stream.write(tmp_path / "there.parquet")
     (tmp_path / "file.zarr").touch()
-    with pytest.raises(FileExistsError, match="Delete it or name another"):
+    with pytest.raises(FileExistsError, match="Delete or rename it"):
         stream.write(tmp_path / "file.zarr")
 
 
@@ -279,7 +279,7 @@ def test_the_input_is_never_the_output(tmp_path):
     np.save(path, random_ensemble(50, 4, 3, 0).labels)
     before = path.read_bytes()
     for source in (path, np.load(path, mmap_mode="r")[::-1]):
-        with pytest.raises(ValueError, match=r"labels.npy is the input. Name another"):
+        with pytest.raises(ValueError, match=r"labels.npy is the input. Choose"):
             consensus(Blocks(source), 3).write(path)
     assert path.read_bytes() == before
     folder.mkdir()
@@ -300,7 +300,7 @@ def test_an_error_names_the_block(tmp_path):
 
 @pytest.mark.parametrize(("source", "error", "message"), [
     ((x for x in []), TypeError, "only once. Pass the function"),
-    (7, TypeError, "int is no stream of blocks"),
+    (7, TypeError, "int is not a stream of blocks"),
     ([], ValueError, "an empty list"),
     (np.zeros(3), ValueError, r"shape \(3,\)"),
     ("no/such.npy", FileNotFoundError, "does not exist"),
@@ -321,7 +321,7 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
         consensus(blocks, 2, "kcc", init=[0, 1])
     with pytest.raises(ValueError, match="can be read in any order"):
         Blocks(blocks, engine="dask")
-    with pytest.raises(ValueError, match="holds no objects"):
+    with pytest.raises(ValueError, match="stream has no objects"):
         consensus(lambda: iter(()), 2)
     uneven = Blocks([np.zeros((4, 2), int), np.zeros((4, 3), int)])
     for ask in (partial(consensus, uneven, 2), partial(ensclust.generate, uneven, 2)):
@@ -455,7 +455,7 @@ def test_a_function_that_fails_or_gives_other_rows_is_told(tmp_path):
     left = [labels[:50]]
     stream = consensus(lambda: iter([*left, labels[50:]]), 3, random_state=0)
     left[0] = labels[:40]
-    with pytest.raises(ValueError, match="block 1: 40 rows came; there were 50 in the"):
+    with pytest.raises(ValueError, match="block 1: it has 40 rows; the previous"):
         stream.write(tmp_path / "out.npy")
     assert not (tmp_path / "out.npy").exists()
 
@@ -466,7 +466,7 @@ def test_cells_that_are_no_labels_are_refused_in_blocks_too(cell, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"a": range(9), "b": [cell] * 9})
     parquet.write_table(table, tmp_path / "runs.parquet")
-    with pytest.raises(ValueError, match="is no label"):
+    with pytest.raises(ValueError, match="is not a label"):
         consensus(Blocks(tmp_path / "runs.parquet"), 2)
 
 
@@ -512,13 +512,13 @@ USES = {
     "to_dask": lambda stream: stream.to_dask().compute(),
     "sizes": lambda stream: stream.sizes(),
 }
-CHANGES = {longer: "block 2: 102 rows came; there were 101 in the pass before"}
+CHANGES = {longer: "block 2: it has 102 rows; the previous pass had 101"}
 CHANGES |= dict.fromkeys(
-    (another, swapped, renamed), "block 2: its 100 rows are not those of the pass bef"
+    (another, swapped, renamed), "block 2: its 100 rows differ from those of the prev"
 )
 CHANGES |= {
-    fewer: "2 blocks came; there were 3",
-    more: "block 4: 100 rows came|4 blocks came; there were 3",
+    fewer: "got 2 blocks; the previous pass had 3",
+    more: "block 4: it has 100 rows|got 4 blocks; the previous pass had 3",
 }
 
 
@@ -577,5 +577,5 @@ def test_features_that_change_in_any_pass_are_refused(change, scale, monkeypatch
     assert len(whole) >= (8 if scale == "standard" else 6)
     for number in tuple(whole):
         passes[0], bad[0] = 0, number
-        with pytest.raises(ValueError, match=r"^block [23]: |blocks came; there were"):
+        with pytest.raises(ValueError, match=r"^block [23]: |^got . blocks"):
             run()

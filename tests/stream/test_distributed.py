@@ -339,7 +339,7 @@ def test_the_command_line_clusters_features_over_blocks(tmp_path, features):
 @pytest.mark.parametrize(("options", "message"), [
     (["--engine", "dask"], "- cannot be written in blocks. Use .npy, "),
     (["--scheduler", "threads"], "--scheduler needs --engine dask"),
-    (["--engine", "blocks", "-o", "no/dir/x.npy"], "there is no directory no/dir"),
+    (["--engine", "blocks", "-o", "no/dir/x.npy"], "directory no/dir does not exist"),
     (["--engine", "blocks", "-o", "labels.npy"], "labels.npy is the input"),
     (["--engine", "blocks", "-o", "there.zarr"], "there.zarr exists"),
     (["--engine", "blocks", "-o", "x.npy", "--no-header"], "are for text files"),
@@ -439,7 +439,7 @@ def test_counts_of_another_input_are_refused(tmp_path, labels):
     with pytest.raises(ValueError, match="holds counts of another input"):
         consensus(Blocks(path), 3, checkpoint=tmp_path / "kept")
     for unknown in (Blocks(labels), da.from_array(labels)):  # changes do not show
-        with pytest.raises(ValueError, match=r"files. Pass Blocks\(path\)"):
+        with pytest.raises(ValueError, match=r"detected. Pass Blocks\(path\)"):
             consensus(unknown, 3, checkpoint=tmp_path / "kept")
 
 

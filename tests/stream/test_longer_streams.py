@@ -1,4 +1,4 @@
-"""More rows of the same clusterings: a fit to the longer stream goes on from counts."""
+"""More rows of the same clusterings: a fit to the longer stream reuses counts."""
 
 import numpy as np
 import pytest
@@ -212,7 +212,7 @@ def test_streams_of_any_kind_are_concatenated(table, tmp_path):
     for stream in (longer, lazy):
         found = np.asarray(consensus(stream, 3, random_state=0))
         np.testing.assert_array_equal(found, expected)
-        with pytest.raises(ValueError, match="needs an input whose changes show"):
+        with pytest.raises(ValueError, match="needs files, whose changes"):
             consensus(stream, 3, checkpoint=tmp_path / "kept")
 
 
@@ -239,7 +239,7 @@ def test_what_does_not_fit_is_refused(table, tmp_path):
         consensus(old.concat(table[:9, :2]), 3)
     with pytest.raises(ValueError, match="a function makes its blocks"):
         old.concat(lambda: iter([table]))
-    with pytest.raises(TypeError, match="int is no stream of blocks"):
+    with pytest.raises(TypeError, match="int is not a stream of blocks"):
         old.concat(3)
     labels = consensus(old.concat(new), 3, random_state=0)
     for path in ("old.npy", "new.npy"):

@@ -48,7 +48,7 @@ def test_blocks_may_come_as_lists_of_columns():
 
 @pytest.mark.parametrize("name", ["columns", "id_column"])
 def test_names_of_columns_are_for_files(name):
-    with pytest.raises(ValueError, match=f"{name}='a' is for files; ndarray came"):
+    with pytest.raises(ValueError, match=f"{name}='a' is for files; got ndarray"):
         Blocks(np.zeros((3, 2), int), **{name: "a"})
 
 

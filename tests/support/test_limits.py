@@ -1,4 +1,4 @@
-"""How much memory is left: of the machine, of containers, and where psutil tells."""
+"""How much memory is left: of the machine, of containers, and as reported by psutil."""
 
 import sys
 from types import SimpleNamespace

@@ -20,6 +20,7 @@ from ensclust._support import (
     kinds,
     notebook,
     parallel,
+    plain,
     progress,
     validation,
 )
@@ -232,7 +233,7 @@ def test_masked_cells_add_no_cluster(kind):
 
 @pytest.mark.parametrize("wrong", ["abc", [["a", "b"], ["c", "d"]], [[None, "x"]]])
 def test_what_is_no_matrix_of_numbers_is_of_a_wrong_type(wrong):
-    with pytest.raises(TypeError, match="W is no table of numbers"):
+    with pytest.raises(TypeError, match="W is not a table of numbers"):
         validation.check_square(wrong, "W")
 
 
@@ -297,3 +298,13 @@ def test_a_child_finds_a_setting_unlocked_that_a_thread_was_making():
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     thread.join()
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"), [(60, 60), (61, 29 + 3 + 29), (200, 29 + 3 + 29)]
+)
+def test_long_texts_keep_both_ends(length, expected):
+    text = "".join(chr(ord("a") + i % 26) for i in range(length))
+    found = plain.shortened(text)
+    assert len(found) == expected
+    assert (found[:29], found[-29:]) == (text[:29], text[-29:])

@@ -1,4 +1,4 @@
-"""Wrong input to displays and reports: each told by its name, and no file left."""
+"""Wrong input to displays and reports: errors name the argument."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ EYE = np.eye(3)
     (lambda: StabilityDisplay(None), "certainty is of type NoneType; expected Cert"),
     (lambda: ClusterGraphDisplay.from_ensemble(None), "labels is None"),
     (lambda: ClusterGraphDisplay.from_ensemble(RUNS, HUGE), "labels holds the number"),
-    (lambda: ClusterGraphDisplay("a", [1], [0]), "similarity is no table of numbers"),
+    (lambda: ClusterGraphDisplay("a", [1], [0]), "similarity is not a table of num"),
     (lambda: ClusterGraphDisplay(EYE, [1, 2], [0, 0, 0]), r"sizes has shape \(2,\)"),
     (lambda: ClusterGraphDisplay(EYE, [1, 2, 3], [0]), r"meta_labels has shape \(1,\)"),
     (lambda: ClusterGraphDisplay(EYE, [1, 2, 3], ["a"] * 3), "meta_labels .*type <U1"),
@@ -60,7 +60,7 @@ EYE = np.eye(3)
     (lambda: TREE.plot(ax=3), "ax is of type int; expected a matplotlib Axes"),
     (lambda: SelectKDisplay(3), "selection is of type int; expected KSelection"),
     (lambda: SelectKDisplay.from_ensemble(RUNS, 3), "k_range=3 is no list of numbers"),
-    (lambda: SelectKDisplay.from_ensemble(RUNS, [2], "x"), "method='x' is not known"),
+    (lambda: SelectKDisplay.from_ensemble(RUNS, [2], "x"), "method='x' is not supp"),
     (lambda: CHOICE.plot(3), "ax is of type int"),
     (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; give 6"),
 )

@@ -498,7 +498,7 @@ def test_without_plotly_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     ("path", "error", "message"),
     [
         ("r.txt", ValueError, r"r.txt does not end in .html"),
-        ("no/r.html", FileNotFoundError, "there is no directory"),
+        ("no/r.html", FileNotFoundError, "does not exist"),
         ("folder.html", IsADirectoryError, "is a directory"),
     ],
 )
@@ -632,7 +632,7 @@ OTHERS = "turned.csv has object 'object 119' in row 1, where the clusterings hav
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["consensus", "runs.csv", "-k", "2,3", "--report", "r.html"], "Give one k"),
+        (["consensus", "runs.csv", "-k", "2,3", "--report", "r.html"], "Use one k"),
         (["consensus", "runs.csv", "-k", "2", "--report", "r.csv"], "end in .html"),
         (["cluster", "data.csv", "-k", "2", "--report", "no/r.html"], "no directory"),
         (["report", "runs.csv", "classes.csv"], "--cluster-column"),

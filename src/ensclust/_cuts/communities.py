@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from ensclust import _kernels
+from ensclust._support.validation import check_random_state
 
 _EXACT = 2.0**52  # sums of integers up to this are exact in double precision
 _LEAST = 1e-12  # modularity worth another climb

@@ -36,7 +36,7 @@ _NEVER = 1e300  # score of a centre that nobody may join
 _SMALL = 2**20  # look-ups below which waking a second thread costs more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The distinct label rows of an ensemble, ready for look-ups.
 

@@ -11,9 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.linalg import lapack
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from ensclust._ensemble.agreement import agreement_of
@@ -21,7 +18,12 @@ from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
 from ensclust._support.encoding import first_places, ranks
 from ensclust._support.quiet import ignoring
-from ensclust._support.validation import check_n_clusters, check_square, import_optional
+from ensclust._support.validation import (
+    check_n_clusters,
+    check_random_state,
+    check_square,
+    import_optional,
+)
 from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _SMALL = 1000  # rows up to which one thread works
@@ -191,7 +193,7 @@ def metis_runs(
     W: Any, sizes: npt.ArrayLike, seed: int, n_init: int
 ) -> Callable[[int], list[np.ndarray]]:
     """Return what parts a graph by several runs of METIS, each way once."""
-    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init)
+    seeds = check_random_state(seed).randint(2**31 - 1, size=n_init).tolist()
 
     def distinct(k: int) -> list[np.ndarray]:
         runs = metis(W, sizes, k, seeds=seeds)
@@ -273,6 +275,9 @@ class TransferCut:
             Part of each left node; fewer parts than ``n_clusters`` where fewer rows
             of the embedding differ.
         """
+        from sklearn.cluster import KMeans  # noqa: PLC0415  a second to import
+        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+
         n = len(self)
         k = check_n_clusters(n_clusters, n)
         if k in {1, n}:

@@ -1,1 +1,1 @@
-"""Ensemble: label rows in memory, as codes, and what can be counted of them."""
+"""Ensemble: encoded label rows in memory, and what can be counted in them."""

@@ -23,8 +23,8 @@ class Agreement(NamedTuple):
     ----------
     nmi, ari, ecs : ndarray of shape (M,)
         Normalised mutual information (geometric), adjusted Rand index and
-        element-centric similarity, each on the objects that both contain; NaN where
-        there are none.
+        element-centric similarity, each on the objects that both contain; NaN if there
+        are none.
     """
 
     nmi: np.ndarray
@@ -35,7 +35,7 @@ class Agreement(NamedTuple):
 def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
     """Compare each base clustering with one clustering, on the objects it contains.
 
-    Time N M, memory some 40 N bytes; no table of N objects by k clusters.
+    Time N M, memory about 40 N bytes; no table of N objects by k clusters.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def agreement(ensemble: Ensemble, labels: npt.ArrayLike) -> Agreement:
 
 
 def agreement_of(ensemble: Counts, counts: np.ndarray) -> Agreement:
-    """Do as :func:`agreement` for counts that :func:`contingency` gave, (k, Nc)."""
+    """Compute :func:`agreement` from the counts of :func:`contingency`, (k, Nc)."""
     tables = [counts[:, first:last] for first, last in spans(ensemble)]
     measures = table_nmi, table_ari, table_ecs
     return Agreement(
@@ -65,22 +65,22 @@ def agreement_weights(ensemble: Any, labels: npt.ArrayLike | None = None) -> np.
     ensemble : Ensemble, array-like, DataFrame or path
         The base clusterings, as in :func:`ensclust.consensus`.
     labels : array-like of shape (N,) or None
-        A clustering to agree with, such as a consensus; negative means "not
-        clustered". None: each clustering is compared with all others.
+        A clustering to compare with, such as a consensus; negative means "not
+        clustered". None compares each clustering with all others.
 
     Returns
     -------
     ndarray of shape (M,)
         The square of the (mean) normalised mutual information, scaled to a mean of 1.
-        All 1 where nothing agrees with anything.
+        All 1 if there is no agreement at all.
 
     Notes
     -----
     Without ``labels`` this is the crowd agreement of Huang, Lai and Wang (2015),
-    squared so that a clustering that nobody confirms loses most of its say. Trust is
-    what the others confirm: an ensemble that is mostly bad outvotes its good part.
-    Two clusterings are compared on the objects that both contain, if any. Time
-    N M^2 / 2 and memory Nc^2 numbers, or time N M with ``labels``.
+    squared so that a clustering that no other supports loses most of its influence.
+    Only support by the others counts: in a mostly bad ensemble, the good part is
+    outvoted. Two clusterings are compared on the objects that both contain, if any.
+    Time N M^2 / 2 and memory Nc^2 numbers, or time N M with ``labels``.
 
     References
     ----------
@@ -107,15 +107,15 @@ def contingency(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of shape (k, Nc), int64
-        Objects with a negative label count nowhere. Time N M, memory some 40 N bytes
-        beside the result.
+        Objects with a negative label are not counted. Time N M, memory about 40 N bytes
+        besides the result.
     """
     labels = check_labelling(labels, ensemble.n_objects)
     n_clusters = int(labels.max(initial=-1)) + 1
     table = np.empty((n_clusters, ensemble.n_base_clusters), np.int64)
     for m, (first, last) in enumerate(spans(ensemble)):
         k = last - first
-        # One more row and column for the objects that either leaves out.
+        # An extra row and column for the objects that either leaves out.
         row = np.where(labels < 0, n_clusters, labels) * (k + 1)
         cells = row + np.minimum(ensemble.columns[m], k)
         counts = np.bincount(
@@ -130,9 +130,9 @@ def mean_nmi(
 ) -> float:
     """Return the mean over base clusterings of the NMI (geometric) with ``labels``.
 
-    Known as ANMI. Each over the objects that both contain, 0 if there are none;
-    negative labels mean "not clustered". Time N M. A clustering of one cluster shares
-    nothing, unless all labels are equal too.
+    Known as ANMI. Each NMI is over the objects that both contain, 0 if there are none;
+    negative labels mean "not clustered". Time N M. The NMI with a clustering of one
+    cluster is 0, unless all labels are equal too.
 
     Examples
     --------
@@ -151,27 +151,41 @@ def mean_nmi(
 def table_nmi(table: np.ndarray, scale: Callable = _geometric_mean) -> float:
     """Return the NMI of a contingency table: 1 for one cell, 0 for one line, or NaN.
 
-    ``scale`` is what it is divided by, made of the two entropies.
+    ``scale`` computes the divisor from the two entropies.
     """
-    if not table.sum():
+    return counts_nmi(table, table.sum(axis=1), table.sum(axis=0), scale)
+
+
+def counts_nmi(
+    cells: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    scale: Callable = _geometric_mean,
+) -> float:
+    """Compute :func:`table_nmi` from the counts of the cells and the table's sums."""
+    if not rows.sum():
         return np.nan
-    joint = entropy(table)
-    rows, columns = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
-    if rows == 0 or columns == 0:
+    joint, one, other = entropy(cells), entropy(rows), entropy(columns)
+    if one == 0 or other == 0:
         return float(joint == 0)
-    return float((rows + columns - joint) / scale(rows, columns))
+    return float((one + other - joint) / scale(one, other))
 
 
 def table_ari(table: np.ndarray) -> float:
     """Return the adjusted Rand index of a contingency table, NaN if it is empty."""
-    n = int(table.sum())
+    return counts_ari(table, table.sum(axis=1), table.sum(axis=0))
+
+
+def counts_ari(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float:
+    """Compute :func:`table_ari` from the counts of the cells and the table's sums."""
+    n = int(rows.sum())
     if not n:
         return np.nan
     together, in_row, in_column = (
         int((counts.astype(np.int64) ** 2).sum()) - n
-        for counts in (table, table.sum(axis=1), table.sum(axis=0))
+        for counts in (cells, rows, columns)
     )
-    if in_row == in_column == together:  # the same partition, as trivial as it may be
+    if in_row == in_column == together:  # the same partition, even if trivial
         return 1.0
     expected = in_row * in_column / (n * (n - 1))
     return (together - expected) / ((in_row + in_column) / 2 - expected)
@@ -180,7 +194,7 @@ def table_ari(table: np.ndarray) -> float:
 def table_ecs(table: np.ndarray) -> float:
     """Return the element-centric similarity of a contingency table, NaN if empty.
 
-    Of an object: the objects that its two clusters share, by those of the larger.
+    Per object: the size of the overlap of its two clusters, over that of the larger.
     """
     n = int(table.sum())
     if not n:
@@ -192,7 +206,7 @@ def table_ecs(table: np.ndarray) -> float:
 def element_shares(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the element-centric similarity of each object, (N,), NaN without a label.
 
-    Labels are integers, negative for none. Time that of a sort, memory linear in N.
+    Labels are integers, negative for none. Time of one sort, memory linear in N.
     """
     shares = np.full(len(one), np.nan)
     both = np.flatnonzero((one >= 0) & (other >= 0))
@@ -208,7 +222,7 @@ def element_shares(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def pairwise_nmi(ensemble: Ensemble, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the NMI of each pair of clusterings, (M, M), from one pass over them.
 
-    Two clusterings are compared on the objects that both contain; NaN if there is none.
+    Two clusterings are compared on the objects that both contain; NaN without any.
     Time N M^2 / 2, memory Nc^2 numbers.
     """
     return _pairwise(ensemble, _geometric_mean, n_jobs)
@@ -229,7 +243,7 @@ def crowd_agreement(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarra
     """Return the normalised crowd agreement of each clustering, (M,), at most 1.
 
     The mean NMI with the others, divided by the larger of the two entropies, over the
-    largest such mean (NCAI of Huang, Lai and Wang 2015). All 1 where nothing agrees.
+    largest such mean (NCAI of Huang, Lai and Wang 2015). All 1 without any agreement.
 
     Examples
     --------
@@ -253,7 +267,7 @@ def _crowd_nmi(
 
 
 def spans(ensemble: Counts) -> Iterator[tuple[int, int]]:
-    """Yield where the base clusters of each clustering begin and end."""
+    """Yield the range of the base clusters of each clustering."""
     return pairwise(ensemble.offsets.tolist())
 
 

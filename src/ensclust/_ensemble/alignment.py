@@ -1,4 +1,4 @@
-"""align(): the clusters of one clustering by the names of another's."""
+"""align(): name the clusters of one clustering after those of another."""
 
 from itertools import count
 from typing import Any
@@ -11,26 +11,26 @@ from ensclust._support.validation import check_labelling
 
 
 def align(labels: Any, reference: Any) -> Any:
-    """Name clusters as those of a reference that they share most objects with.
+    """Name clusters after the reference clusters that they overlap most.
 
-    So results can be compared by eye, and cluster 3 of yesterday is cluster 3 today.
+    This makes results comparable by eye: yesterday's cluster 3 is cluster 3 today.
 
     Parameters
     ----------
     labels : array-like of shape (n_objects,)
         The clustering to rename; negative, NaN or None means "not clustered".
     reference : array-like of shape (n_objects,)
-        A clustering of the same objects, integers or texts; "not clustered" for
-        objects that it does not know.
+        A clustering of the same objects, integers or strings; "not clustered" for
+        objects that it does not contain.
 
     Returns
     -------
     ndarray of shape (n_objects,)
-        ``labels``, in which each cluster has the name of a cluster of ``reference``:
-        one each, so that as many objects as possible have the same name in both. A
-        cluster that has no counterpart gets a new name, the next number above those of
-        the reference or "new 1", "new 2", ...; -1 (None among texts) for objects that
-        are not clustered. A Series where ``labels`` is one.
+        ``labels`` with clusters renamed one to one to those of ``reference``, such that
+        as many objects as possible have the same name in both. A cluster without a
+        counterpart gets a new name, the next number above those of the reference or
+        "new 1", "new 2", ...; objects that are not clustered are -1 (None among
+        strings). A Series if ``labels`` is one.
 
     Examples
     --------
@@ -58,9 +58,9 @@ def align(labels: Any, reference: Any) -> Any:
 
 
 def match(overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of a table, one each, that share most; none shares 0.
+    """Return the one-to-one matching of rows and columns with the largest overlap.
 
-    Rows ascend.
+    Pairs that share nothing are left out; rows ascend.
     """
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  import time
 
@@ -74,15 +74,15 @@ def check_reference(reference: Any, n_objects: int) -> np.ndarray:
     coded = Ensemble.from_clusterings([reference])
     if coded.n_objects != n_objects:
         msg = (
-            f"reference has {coded.n_objects} labels for {n_objects} objects. Give one "
-            "per object, -1 or NaN for those that it does not know."
+            f"reference has {coded.n_objects} labels for {n_objects} objects. Pass one "
+            "label per object, -1 or NaN for those that it does not contain."
         )
         raise ValueError(msg)
     values = coded.categories[0]
     if values.dtype.kind == "U":
         msg = (
-            f"reference holds texts, such as {values[0].item()!r}; here clusters are "
-            "numbers. Give integers, or call ensclust.align(labels, reference) later."
+            f"reference holds strings, such as {values[0].item()!r}; here clusters are "
+            "numbers. Pass integers, or call ensclust.align(labels, reference) later."
         )
         raise TypeError(msg)
     numbers = np.append(values, -1)[np.minimum(coded.columns[0], len(values))]

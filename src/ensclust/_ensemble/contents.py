@@ -1,4 +1,4 @@
-"""Arrays that come out of a file: shapes and ranges, before a kernel follows them."""
+"""Check shapes and ranges of arrays from a file, before a kernel indexes by them."""
 
 from typing import Any
 
@@ -16,20 +16,20 @@ def check_array(
     low: float | None = None,
     stop: float | None = None,
 ) -> None:
-    """Raise unless this is an array of such a shape and kind, from low to below stop.
+    """Raise unless this is an array of the given shape, kind and range.
 
     Parameters
     ----------
     name : str
-        What it is, for the message.
+        The name of the array, for messages.
     array : object
-        What is in its place.
+        What was found in its place.
     shape : tuple of int
-        The shape that fits what else the file holds.
+        The shape that fits the rest of the file.
     kinds : str
-        Letters of NumPy's kinds of types.
+        Allowed values of ``dtype.kind``.
     low, stop : float or None
-        The range of its numbers; None is any.
+        The range of its numbers, without ``stop``; None for any.
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds:
         found = getattr(array, "dtype", type(array).__name__)
@@ -40,7 +40,7 @@ def check_array(
         stop is not None and array.size and not (array < stop).all()
     ):
         msg = (
-            f"{name} holds numbers from {array.min()} to {array.max()}; expected "
+            f"{name} has numbers from {array.min()} to {array.max()}; expected "
             f"{low} to below {stop}."
         )
     else:
@@ -49,15 +49,15 @@ def check_array(
 
 
 def check_same(name: str, array: Any, expected: np.ndarray) -> None:
-    """Raise unless this array, which follows from the base clusters, is theirs."""
+    """Raise unless an array is what follows from the base clusters."""
     check_array(name, array, expected.shape)
     if not np.array_equal(array, expected):
-        msg = f"{name} are those of other base clusters."
+        msg = f"{name} belong to other base clusters."
         raise ValueError(msg)
 
 
 def check_ensemble(ensemble: Any) -> None:
-    """Raise unless every code of an ensemble is that of one of its base clusters."""
+    """Raise unless every code of an ensemble is one of its base clusters."""
     if not isinstance(ensemble, Ensemble) or not ensemble.n_clusterings:
         msg = f"ensemble_ is of type {type(ensemble).__name__}; expected an Ensemble."
         raise ValueError(msg)
@@ -68,7 +68,7 @@ def check_ensemble(ensemble: Any) -> None:
         check_array("ensemble_.categories", values, (len(values),), kinds="biufUSO")
         is_code = (column < len(values)) | (column == ensemble.missing)
         if not is_code.all():
-            msg = f"ensemble_ holds codes that its {len(values)} categories have not."
+            msg = f"ensemble_ has codes beyond its {len(values)} categories."
             raise ValueError(msg)
     if ensemble.places is not None:
         places = ensemble.places

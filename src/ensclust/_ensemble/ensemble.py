@@ -40,7 +40,7 @@ from ensclust._support.validation import (
 _DTYPES = (np.uint8, np.uint16, np.uint32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fragments:
     """Objects with equal label rows, as one object with a weight.
 
@@ -66,14 +66,14 @@ class Ensemble:
     ----------
     labels : array-like or DataFrame of shape (n_objects, n_clusterings)
         One column per base clustering: integers, strings or categories. A negative
-        number, NaN or None means "not clustered here". Texts mean what they mean in a
-        file: a word that pandas.read_csv takes for missing, such as "NA", is missing,
-        and texts that are all whole numbers are numbers. A list of M label vectors
-        (arrays, Series or Categoricals of length n_objects) means M clusterings. An
-        Ensemble is taken as it is.
+        number, NaN or None means "not clustered here". Strings are read as in a file:
+        words that pandas.read_csv treats as missing, such as "NA", are missing, and a
+        column of whole numbers becomes numbers. A list of M label vectors (arrays,
+        Series or Categoricals of length n_objects) means M clusterings. An Ensemble is
+        used unchanged.
     noise : "missing" or "own-cluster", default="missing"
-        With "own-cluster" the negative labels of a clustering, as HDBSCAN and DBSCAN
-        write them, are one more cluster of it; NaN and None stay missing.
+        With "own-cluster", the negative labels of a clustering, such as those of
+        HDBSCAN and DBSCAN, form an extra cluster; NaN and None stay missing.
 
     Attributes
     ----------
@@ -92,14 +92,14 @@ class Ensemble:
     has_missing : bool
         Whether any object is left out of any clustering.
     multiplicity : ndarray of shape (N,) or None
-        As how many each object counts, where ``fit`` got a ``sample_weight``; None is
-        one each.
+        How many times each object counts, if ``fit`` got a ``sample_weight``; None
+        means once.
 
     Notes
     -----
-    Labels are kept once, column by column, in the smallest unsigned type: N M bytes
-    while no base clustering has more than 255 clusters. Nothing else is of size N
-    until it is asked for.
+    Labels are stored once, column by column, in the smallest unsigned type: N M bytes
+    if no base clustering has more than 255 clusters. Nothing else of size N is stored
+    until it is needed.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Ensemble:
     array([ 1,  2,  0,  0, -1], dtype=int32)
     """
 
-    in_memory = True  # as Counts: the labels are there, not only what they add up to
+    in_memory = True  # as Counts: with labels, not only sums over them
 
     def __init__(self, labels: Any, *, noise: str = "missing"):
         check_noise(noise)
@@ -137,7 +137,7 @@ class Ensemble:
     ) -> Ensemble:
         """Build an ensemble from M label vectors of length N.
 
-        This is also how clusterings made elsewhere join generated ones.
+        Use it also to combine generated clusterings with existing ones.
 
         Examples
         --------
@@ -159,10 +159,9 @@ class Ensemble:
         categories: Sequence[np.ndarray],
         multiplicity: np.ndarray | None = None,
     ) -> Ensemble:
-        """Take (M, N) codes of base clusters as they are, unchecked and not copied.
+        """Build an ensemble from (M, N) codes of base clusters, unchecked, not copied.
 
-        With a ``multiplicity``, (N,) integers of at least 1, each object counts as so
-        many.
+        With a ``multiplicity``, (N,) integers >= 1, each object counts that many times.
         """
         ensemble = cls.__new__(cls)
         ensemble._adopt(columns, categories, multiplicity)
@@ -203,7 +202,7 @@ class Ensemble:
         ):
             k = end - first
             for piece in pieces(column):
-                there = np.minimum(piece, k)  # the sentinel is far above k
+                there = np.minimum(piece, k)  # the sentinel is larger than k
                 sizes[first:end] += np.bincount(there, minlength=k + 1)[:k]
         return _frozen(sizes)
 
@@ -228,7 +227,7 @@ class Ensemble:
     def present(self) -> Ensemble:
         """Return the ensemble without the objects that no clustering contains.
 
-        Its ``places`` say where each object of this one is in it, -1 for nowhere.
+        Its ``places`` map each object of this ensemble to its position there, or -1.
         """
         absent = self.absent()
         if not absent.any():
@@ -240,7 +239,7 @@ class Ensemble:
     def take(self, rows: np.ndarray) -> Ensemble:
         """Return the ensemble of the given objects (a mask or indices).
 
-        Categories stay as they are, so cluster numbers keep their meaning.
+        Categories do not change, so cluster numbers keep their meaning.
         """
         with naming_index("rows", rows, self.n_objects):
             columns = np.ascontiguousarray(self.columns[:, rows])
@@ -258,18 +257,18 @@ class Ensemble:
         )
 
     def distinct(self, threshold: float = 0.95) -> Ensemble:
-        """Return the ensemble with one of each group of clusterings that are alike.
+        """Return the ensemble with one of each group of similar clusterings.
 
-        Use it where inputs repeat each other for no reason of the data's, such as
-        twenty seeds of one resolution beside one seed of another: each resolution then
-        has one vote. Runs that were drawn at random should not be thinned; that they
-        agree is what a consensus counts.
+        Use it if inputs repeat each other for reasons unrelated to the data, such as
+        twenty seeds of one resolution and one seed of another: each resolution then
+        gets one vote. Runs drawn at random should not be thinned, because their
+        agreement is what a consensus counts.
 
         Parameters
         ----------
         threshold : float, default=0.95
-            Two clusterings are alike if their NMI is at least so large, see
-            :meth:`redundant`, which also says which clusterings are left out.
+            Two clusterings are similar if their NMI is at least this, see
+            :meth:`redundant`, which also lists the clusterings that are left out.
 
         Examples
         --------
@@ -282,32 +281,33 @@ class Ensemble:
         return self.select(np.setdiff1d(np.arange(self.n_clusterings), dropped))
 
     def redundant(self, threshold: float = 0.95) -> dict[int, list[int]]:
-        """Return the clusterings that say nearly the same as another one.
+        """Return the clusterings that are nearly identical to another one.
 
         Parameters
         ----------
         threshold : float, default=0.95
-            Least NMI, above 0 and up to 1, of clusterings that are alike. At 0.95 one
-            or two objects in a hundred are elsewhere, if there are 5 to 20 clusters of
-            equal size; runs with another number of clusters seldom come so close. 1
-            means equal but for the names of clusters.
+            Minimum NMI, in (0, 1], of similar clusterings. At 0.95, one or two objects
+            in a hundred differ, if there are 5 to 20 clusters of equal size; runs with
+            different numbers of clusters are seldom that close. 1 means equal except
+            for the names of clusters.
 
         Returns
         -------
         dict of int to list of int
-            The number of each clustering that :meth:`distinct` keeps for a group, and
-            those that it leaves out in its favour; nothing of those like no other.
+            For each group, the number of the clustering that :meth:`distinct` keeps,
+            and those that it leaves out. Clusterings similar to no other are not
+            listed.
 
         Notes
         -----
-        The clustering that is like most others is kept, then the one that agrees best
-        with these, then the first; those like it are left out, and so on with the rest.
-        So no two that are kept are alike, and each that is left out is like the one
-        kept. The NMI (geometric) is that of the objects that both contain, and these
-        must be at least the share ``threshold`` of those that either contains, so that
-        no clustering is left out for one that lacks its objects. NMI rather than the
-        adjusted Rand index, in which large clusters hide what happens in small ones.
-        Time N M^2 / 2, memory Nc^2 numbers.
+        The clustering that is similar to most others is kept; ties go to the one that
+        agrees best with them, then to the first. Those similar to it are left out, and
+        the rest is treated the same way. So no two kept clusterings are similar, and
+        each one left out is similar to a kept one. The NMI (geometric) is over the
+        objects that both contain, which must be at least the share ``threshold`` of
+        those that either contains, so that no clustering is left out for one that lacks
+        its objects. NMI is used rather than the adjusted Rand index, in which large
+        clusters hide what happens in small ones. Time N M^2 / 2, memory Nc^2 numbers.
 
         Examples
         --------
@@ -315,12 +315,12 @@ class Ensemble:
         >>> ens.redundant()
         {0: [1]}
         """
-        from ensclust._ensemble.redundancy import redundant  # noqa: PLC0415  of Ensembles
+        from ensclust._ensemble.redundancy import redundant  # noqa: PLC0415  circular
 
         return redundant(self, check_threshold(threshold))
 
     def join(self, *others: Any) -> Ensemble:
-        """Return the ensemble of these clusterings and more of the same objects.
+        """Return the ensemble with more clusterings of the same objects.
 
         Parameters
         ----------
@@ -337,15 +337,15 @@ class Ensemble:
             if part.n_objects != self.n_objects:
                 msg = (
                     f"an ensemble of {part.n_objects} objects cannot join one of "
-                    f"{self.n_objects}. Give clusterings of the same objects, in the "
-                    "same order; concat() is for other objects."
+                    f"{self.n_objects}. Pass clusterings of the same objects, in the "
+                    "same order; use concat() for other objects."
                 )
                 raise ValueError(msg)
             own, first = _times([part, self])
             if not np.array_equal(own, first):
                 msg = (
-                    "ensembles in which objects count differently (multiplicity) "
-                    "cannot be joined. Give them the same sample_weight."
+                    "ensembles with different multiplicities cannot be joined. Use "
+                    "the same sample_weight."
                 )
                 raise ValueError(msg)
         dtype = np.result_type(*(part.columns.dtype for part in parts))
@@ -354,7 +354,7 @@ class Ensemble:
         return Ensemble.from_codes(columns, categories, self.multiplicity)
 
     def concat(self, *others: Any) -> Ensemble:
-        """Return the ensemble of these objects and more, in the same clusterings.
+        """Return the ensemble with more objects of the same clusterings.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Ensemble:
 
         Notes
         -----
-        Where all of them have kept their :meth:`intersections`, these are added up, and
+        If all of them have stored their :meth:`intersections`, these are added up, and
         no object is counted again.
 
         Examples
@@ -379,8 +379,8 @@ class Ensemble:
             if part.n_clusterings != self.n_clusterings:
                 msg = (
                     f"an ensemble of {part.n_clusterings} clusterings cannot be "
-                    f"appended to one of {self.n_clusterings}. Give labels by the same "
-                    "clusterings; join() is for other clusterings."
+                    f"appended to one of {self.n_clusterings}. Pass labels of the same "
+                    "clusterings; use join() for other clusterings."
                 )
                 raise ValueError(msg)
             categories = tuple(map(unite, categories, part.categories, count()))
@@ -402,9 +402,9 @@ class Ensemble:
         return ensemble
 
     def known_by(self, rows: np.ndarray) -> Ensemble:
-        """Return all objects, coded by the base clusters of some of them (a mask).
+        """Return all objects, encoded by the base clusters of some of them (a mask).
 
-        Those that none of these is in count as "not clustered", as in :meth:`recode`.
+        Base clusters without any of these count as "not clustered", see :meth:`recode`.
         """
         codes, categories = np.empty_like(self.columns), []
         for m, values in enumerate(self.categories):
@@ -425,11 +425,11 @@ class Ensemble:
         return self.recode_columns(label_columns(labels))
 
     def recode_columns(self, columns: Sequence[Any]) -> Ensemble:
-        """Do as :meth:`recode` for labels that come as M columns."""
+        """Do the same as :meth:`recode` for labels given as M columns."""
         if len(columns) != self.n_clusterings:
             msg = (
                 f"labels has {len(columns)} columns; the ensemble has "
-                f"{self.n_clusterings} clusterings. Give one label per clustering."
+                f"{self.n_clusterings} clusterings. Pass one label per clustering."
             )
             raise ValueError(msg)
         noise = list(map(noise_of, self.categories))
@@ -449,7 +449,7 @@ class Ensemble:
             found = place < len(known)
             found[found] = known[place[found]] == values[found]
             table = np.append(np.where(found, place, self.missing), self.missing)
-            there = np.minimum(columns[m], len(new))  # the sentinel is far above
+            there = np.minimum(columns[m], len(new))  # the sentinel is larger
             look_up(table.astype(codes.dtype), there, codes[m])
         return Ensemble.from_codes(codes, self.categories)
 
@@ -460,8 +460,8 @@ class Ensemble:
         -------
         ndarray of shape (Nc, Nc), int64
             ``|C_i ∩ C_j|``; the diagonal holds the sizes. Time N M^2 / 2 increments
-            of cache-resident tables, memory Nc^2. Kept for the next call, and for
-            :meth:`concat`, where that takes no more memory than the labels.
+            of cache-resident tables, memory Nc^2. Stored for the next call, and for
+            :meth:`concat`, if that takes no more memory than the labels.
         """
         if self._overlap is None:
             overlap = self._count_intersections(n_jobs)
@@ -517,7 +517,7 @@ class Ensemble:
     def fragments(self) -> Fragments:
         """Group the objects with equal label rows, in lexicographic order of the rows.
 
-        Computed once and kept: 8 N bytes and F M labels; time a few sorts of N
+        Computed once and stored: 8 N bytes and F M labels; time a few sorts of N
         integers. "Not clustered" sorts after every label.
         """
         return self._fragments
@@ -532,11 +532,11 @@ class Ensemble:
         return np.where(labels < 0, self.cluster_counts, labels).astype(dtype)
 
     def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
-        """Return ``work(rows, first)`` of all label rows: here they are one block."""
+        """Return ``work(rows, first)`` of all label rows, which are one block here."""
         return work(self, 0)
 
     def first_objects(self, labels: np.ndarray, n_labels: int) -> np.ndarray:
-        """Return the first object of each label; NOWHERE where there is none."""
+        """Return the first object of each label, NOWHERE if there is none."""
         return first_places(labels, n_labels)
 
     def __len__(self) -> int:
@@ -549,12 +549,12 @@ class Ensemble:
         return np.array_equal(self.columns, other.columns) and np.array_equal(*times)
 
     def __getstate__(self) -> dict:
-        """Return what cannot be found again: neither sizes nor fragments."""
+        """Return what cannot be recomputed: neither sizes nor fragments."""
         kept = ("columns", "categories", "places", "multiplicity")
         return {name: vars(self)[name] for name in kept}
 
     def __setstate__(self, state: dict) -> None:
-        """Restore a pickled ensemble, whose arrays are writeable until then."""
+        """Restore a pickled ensemble, making its arrays read-only again."""
         self._adopt(state["columns"], state["categories"], state.get("multiplicity"))
         self.places = state["places"]
 
@@ -584,7 +584,7 @@ class Ensemble:
 
 
 def as_counts(labels: Any) -> Any:
-    """Return Counts, such as an ensemble, as they are; anything else as an ensemble."""
+    """Return Counts, such as an ensemble, unchanged; anything else as an ensemble."""
     return labels if hasattr(labels, "intersections") else Ensemble(labels)
 
 
@@ -593,7 +593,7 @@ def _as_ensemble(labels: Any) -> Ensemble:
 
 
 def _times(parts: list[Ensemble]) -> list[np.ndarray]:
-    """Return as how many the objects of each ensemble count."""
+    """Return how many times the objects of each ensemble count."""
     return [
         np.ones(part.n_objects, np.int64)
         if part.multiplicity is None
@@ -624,13 +624,13 @@ def add_overlaps(values: Sequence[np.ndarray], parts: Sequence[tuple]) -> np.nda
 
 
 def _places(values: np.ndarray, own: np.ndarray, m: int) -> np.ndarray:
-    """Return where label values of clustering m are among all that it has."""
+    """Return the positions of label values among all values of clustering m."""
     own, values = comparable(own, values, m)
     return np.searchsorted(values, own)
 
 
 def globally(places: Iterable[np.ndarray], offsets: np.ndarray) -> np.ndarray:
-    """Return places within clusterings as places among all base clusters."""
+    """Return positions within clusterings as positions among all base clusters."""
     return np.concatenate(list(map(np.add, offsets[:-1], places))).astype(np.int64)
 
 
@@ -639,7 +639,7 @@ def encode_columns(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return (M, N) codes in the smallest unsigned type, and the label values.
 
-    ``noise`` is the same for all columns, or one for each.
+    ``noise`` is one value for all columns, or one per column.
     """
     each = [noise] * len(columns) if isinstance(noise, str) else noise
     codes = np.empty((len(columns), len(columns[0])), _DTYPES[0])
@@ -654,7 +654,7 @@ def encode_columns(
 
 
 def _widen(codes: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Move codes to a type that holds ``n_clusters`` values and the sentinel."""
+    """Convert codes to a type that holds ``n_clusters`` values and the sentinel."""
     return _as_type(codes, _type_for(n_clusters))
 
 
@@ -663,7 +663,7 @@ def _type_for(n_clusters: int) -> type:
 
 
 def _as_type(codes: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return codes in another type, and the sentinel as its top value."""
+    """Return codes in another type, with the sentinel as its largest value."""
     wide = codes.astype(dtype)
     wide[codes == np.iinfo(codes.dtype).max] = np.iinfo(dtype).max
     return wide
@@ -694,7 +694,7 @@ def label_columns(labels: Any, noise: str = "own-cluster") -> list[Any]:
     if hasattr(labels, "obs") and hasattr(labels, "obsm"):  # AnnData
         msg = (
             f"labels is an {type(labels).__name__}. Use ensclust.scverse.consensus("
-            "adata, keys=[...]), or give its columns, adata.obs[[...]]."
+            "adata, keys=[...]), or pass its columns, adata.obs[[...]]."
         )
         raise TypeError(msg)
     columns = table_columns(labels)
@@ -744,14 +744,14 @@ def _label_vectors(clusterings: Iterable[Any]) -> list[Any]:
 
 
 def _check_index(vectors: list[Any]) -> None:
-    """Raise where pandas Series name their objects differently."""
+    """Raise if pandas Series have different indices."""
     named = [(m, v.index) for m, v in enumerate(vectors) if hasattr(v, "iloc")]
     for m, index in named[1:]:
         if not index.equals(named[0][1]):
             msg = (
                 f"clusterings[{m}] has another index than clusterings[{named[0][0]}]. "
-                "Bring them into one order with pandas.concat(clusterings, axis=1), "
-                "or pass arrays, series.to_numpy(), which go by position."
+                "Align them with pandas.concat(clusterings, axis=1), or pass arrays, "
+                "series.to_numpy(), to match them by position."
             )
             raise ValueError(msg)
 
@@ -759,7 +759,7 @@ def _check_index(vectors: list[Any]) -> None:
 def _table(labels: Any) -> np.ndarray:
     if hasattr(labels, "toarray"):
         msg = (
-            f"labels is a sparse {type(labels).__name__}. Give a dense table of "
+            f"labels is a sparse {type(labels).__name__}. Pass a dense table of "
             "labels, (n_objects, n_clusterings)."
         )
         raise TypeError(msg)
@@ -772,6 +772,6 @@ def _table(labels: Any) -> np.ndarray:
     is_list = not isinstance(labels, np.ndarray)
     is_huge = table.dtype.kind == "f" and is_list and (np.abs(table) >= 2.0**53).any()
     if is_list and (is_huge or table.dtype.kind in "US"):
-        # Integers may have become floats, [[1, "a"], ...] would turn 1 into "1".
+        # Integers may have become floats; [[1, "a"], ...] would turn 1 into "1".
         table = np.asarray(labels, dtype=object)
     return table

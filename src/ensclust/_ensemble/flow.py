@@ -2,9 +2,9 @@
 
     label rows --count--> Counts --solve--> Solution --cut(k)--> Assignment --> labels
 
-Everything that is quadratic or cubic happens between Counts and Cut, at the level of
-base clusters or of distinct label rows. Objects are only passed over: once to count,
-once to label, and for some methods a few times between (``Counts.fold``).
+Everything quadratic or cubic happens between Counts and Cut, at the level of base
+clusters or of distinct label rows. Objects are only read in passes: one to count, one
+to label, and for some methods a few in between (``Counts.fold``).
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from ensclust._ensemble.ensemble import Ensemble, Fragments
 class Counts(Protocol):
     """What a method may ask of label rows, wherever they are.
 
-    An :class:`Ensemble` answers from the labels, a ``Tally`` from what passes over
-    blocks of rows added up.
+    An :class:`Ensemble` answers from the labels, a ``Tally`` from sums collected in
+    passes over blocks of rows.
 
     Attributes
     ----------
     in_memory : bool
-        Whether the labels themselves are there: the objects can be labelled at once.
+        Whether the labels themselves are in memory, so objects can be labelled at once.
     n_objects, n_absent : int
-        Objects, and those of them that no clustering contains.
+        Number of objects, and of those that no clustering contains.
     n_clusterings, n_base_clusters : int
         M and Nc.
     cluster_counts, offsets, sizes, categories
@@ -58,27 +58,27 @@ class Counts(Protocol):
     def fragments(self) -> Fragments:
         """Return the distinct label rows with their numbers of objects.
 
-        Raises :class:`TooManyRowsError` where they exceed the memory budget.
+        Raises :class:`TooManyRowsError` if they exceed the memory budget.
         """
 
     def fragment_codes(self) -> np.ndarray:
         """Return the distinct label rows for kernels, (F, M) unsigned."""
 
     def first_objects(self, labels: np.ndarray, n_labels: int) -> np.ndarray:
-        """Return the first object of each label; ``labels`` are those of a Cut."""
+        """Return the first object of each label; ``labels`` come from a Cut."""
 
     def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
-        """Pass over the label rows once more.
+        """Make another pass over the label rows.
 
         Parameters
         ----------
         work : callable
-            ``work(rows, first)`` of some rows, an Ensemble, and the number of the first
-            of them; can be sent to another process.
+            ``work(rows, first)`` gets some rows, an Ensemble, and the number of the
+            first one; it can be sent to another process.
         add : callable
             Combines two such results, in any order.
         until : callable or None
-            Ends the pass early where it is true of what came out so far.
+            Ends the pass early if it is true of the result so far.
         """
 
     def select(self, clusterings: np.ndarray) -> Any:
@@ -89,12 +89,12 @@ class Counts(Protocol):
 
 
 class Assignment(Protocol):
-    """Labels of label rows: those of fit, of predict, of every block of a stream.
+    """Assigns labels to label rows: in fit, in predict, in every block of a stream.
 
     Attributes
     ----------
     nbytes : int
-        Bytes that it takes to send it elsewhere.
+        Its size in bytes when sent to another process.
     fitted : dict
         Fitted attributes that follow the numbering of the labels.
     """
@@ -115,9 +115,9 @@ class Assignment(Protocol):
         """Return the assignment with label j called ``rank[j]``."""
 
     def check(self, counts: Counts, n_clusters: int) -> None:
-        """Raise ValueError where it does not fit these base clusters and labels.
+        """Raise ValueError if it does not fit these base clusters and labels.
 
-        For one that comes out of a file, before a kernel follows its indices.
+        For an assignment from a file, before a kernel uses its indices.
         """
 
 
@@ -129,14 +129,14 @@ class Cut(NamedTuple):
     assignment : Assignment
         How label rows get their labels.
     n_labels : int
-        Labels are below this; some may belong to nobody.
+        Labels are below this; some may not occur.
     fitted : dict of str to object
         Fitted attributes that belong to it.
     labels : ndarray or None
-        The labels, where cutting has made them already: of the objects, or for Counts
-        without objects of their distinct rows.
+        The labels, if cutting has computed them already: of the objects, or of the
+        distinct rows if the Counts have no objects.
     first : ndarray of shape (n_labels,) or None
-        The first object of each label, where cutting has found them already.
+        The first object of each label, if cutting has found them already.
     """
 
     assignment: Any
@@ -147,14 +147,14 @@ class Cut(NamedTuple):
 
 
 class Solution(Protocol):
-    """What a method makes of Counts; transient, nobody stores it."""
+    """What a method makes of Counts; transient, never stored."""
 
     def cut(self, n_clusters: Any, counts: Counts) -> Cut:
         """Return ``n_clusters`` clusters of the objects that were counted, or fewer.
 
-        None, which only methods with ``info.free_k`` get, is as many as come out.
+        None, only for methods with ``info.free_k``, leaves the number to the method.
         """
 
 
 class TooManyRowsError(MemoryError):
-    """There are more distinct label rows than the memory budget holds."""
+    """The distinct label rows exceed the memory budget."""

@@ -1,4 +1,4 @@
-"""Clusterings that say nearly the same, and which of them stands for the others."""
+"""Nearly identical clusterings, and which of them represents the others."""
 
 from itertools import combinations
 
@@ -8,14 +8,14 @@ from ensclust._ensemble.agreement import spans, table_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support import memory
 
-_UNIT = 1e-9  # scores are compared in whole multiples of it, so that rounding is none
+_UNIT = 1e-9  # scores are compared in multiples of this, to ignore rounding
 
 
 def redundant(ensemble: Ensemble, threshold: float) -> dict[int, list[int]]:
-    """Return which clusterings each of some others stands for.
+    """Return the clusterings that each representative stands for.
 
-    The one that is as good as equal to most others, then the one that agrees with these
-    best, then the first, stands for them; so on with those that are left.
+    The representative is the one that is nearly identical to most others; ties go to
+    the one that agrees best with them, then to the first. The rest is treated likewise.
     """
     scores = np.rint(sameness(ensemble) / _UNIT).astype(np.int64)
     scores[scores < round(threshold / _UNIT)] = 0
@@ -31,10 +31,10 @@ def redundant(ensemble: Ensemble, threshold: float) -> dict[int, list[int]]:
 
 
 def sameness(ensemble: Ensemble) -> np.ndarray:
-    """Return how far clusterings say the same, (M, M) from 0 to 1; 0 with themselves.
+    """Return the similarity of clusterings, (M, M) from 0 to 1; 0 on the diagonal.
 
-    The NMI of each pair on the objects that both contain, but no more than the share of
-    these in the objects that either contains.
+    The NMI of each pair on the objects that both contain, capped at their share of the
+    objects that either contains.
     """
     memory.require(
         8 * ensemble.n_base_clusters**2,

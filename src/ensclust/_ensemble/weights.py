@@ -8,16 +8,16 @@ import numpy as np
 from ensclust._ensemble.agreement import agreement_weights, entropy, spans
 from ensclust._ensemble.ensemble import as_counts
 
-_MOST = 3  # times the mean weight that one clustering may have by its size
+_MOST = 3  # times the mean: the largest weight of a clustering
 
 
 def size_weights(ensemble: Any) -> np.ndarray:
     """Derive weights of the base clusterings from how finely they divide the objects.
 
-    A clustering of few clusters cannot tell more groups apart than it has; one of many
-    can, and what it keeps together belongs together more surely. Choose it where the
-    base clusterings have very different numbers of clusters, above all where some have
-    fewer than are wanted.
+    A clustering with few clusters cannot separate more groups than it has clusters; one
+    with many can, and objects that it keeps together more surely belong together. Use
+    it if the base clusterings have very different numbers of clusters, above all if
+    some have fewer than you want.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ def size_weights(ensemble: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (M,)
-        The effective number of clusters of each clustering, scaled to a mean of 1; at
-        most 3, and at most as much as all others together.
+        The effective number of clusters of each clustering, scaled to a mean of 1; each
+        is at most 3, and at most as large as all others together.
 
     Notes
     -----
-    The effective number of clusters is exp(H), H the entropy of the cluster sizes: k
-    for k clusters of equal size, and little more than 1 where nearly all objects are in
-    one of them, so that a few objects on their own do not make a clustering fine. The
-    limits keep a single column of very many clusters, such as a column of names or a
-    run of tiny clusters, from ruling the vote; two clusterings alone count alike. The
-    weights depend on the sizes of the base clusters alone, not on the number of
-    clusters that is asked for. Time N M, or Nc for the counts of a stream.
+    The effective number of clusters is exp(H), with H the entropy of the cluster sizes:
+    k for k clusters of equal size, and little more than 1 if nearly all objects are in
+    one of them, so that a few singletons do not make a clustering fine. The limits keep
+    a single column with very many clusters, such as a column of names or a run of tiny
+    clusters, from dominating the vote; if there are only two clusterings, they count
+    equally. The weights depend only on the sizes of the base clusters, not on the
+    requested number of clusters. Time N M, or Nc for the counts of a stream.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def size_weights(ensemble: Any) -> np.ndarray:
     array([0.57, 0.57, 1.15, 0.42, 2.29])
     """
     counts = as_counts(ensemble)
-    # Sorted, so that the names of clusters do not change the last bit of a sum.
+    # Sorted, so that the names of clusters do not affect rounding.
     sizes = [np.sort(counts.sizes[first:last]) for first, last in spans(counts)]
     effective = np.array([np.exp(entropy(own)) for own in sizes])
     weights = _limited(effective, min(_MOST, max(len(effective) / 2, 1)))
@@ -60,7 +60,7 @@ def size_weights(ensemble: Any) -> np.ndarray:
 
 
 def _limited(weights: np.ndarray, most: float) -> np.ndarray:
-    """Return the weights with the largest cut off at ``most`` times the mean of all."""
+    """Return the weights, clipped at ``most`` times the mean of all."""
     falling = np.sort(weights)[::-1]
     for n_cut, largest in enumerate(falling):
         limit = most * falling[n_cut:].sum() / (len(weights) - most * n_cut)
@@ -69,7 +69,7 @@ def _limited(weights: np.ndarray, most: float) -> np.ndarray:
     return np.minimum(weights, limit)
 
 
-# The words that ``weights`` may be, and what derives the weights from Counts.
+# Named values of ``weights``, and how to derive the weights from Counts.
 DERIVED_WEIGHTS: dict[str, Callable[[Any], np.ndarray]] = {
     "agreement": agreement_weights,
     "size": size_weights,

@@ -1,1 +1,1 @@
-"""Files: readers and writers of tables in every format; models; no ensembles."""
+"""Files: readers and writers of tables in every format, and models."""

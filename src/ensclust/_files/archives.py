@@ -1,4 +1,4 @@
-"""NPY and NPZ files: plain arrays, whose size is known before memory is taken."""
+"""NPY and NPZ files: plain arrays, whose size is known before they are read."""
 
 import math
 import zipfile
@@ -12,8 +12,8 @@ from numpy.lib import format as npy
 
 from ensclust._support import memory
 
-# NumPy parses the header of an NPY file by Python's compiler, which two threads at a
-# time make fail in Python 3.11 ("AST constructor recursion depth mismatch").
+# NumPy parses the header of an NPY file with Python's compiler, which fails in Python
+# 3.11 if two threads do so at once ("AST constructor recursion depth mismatch").
 HEADER = Lock()
 _TRAILING = 2**24  # bytes that may follow an array in an archive
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -22,22 +22,22 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 def read_arrays(
     path: Path, names: Collection[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """Return the arrays of an NPZ file, or the one of an NPY file, mapped, as "".
+    """Return the arrays of an NPZ file, or that of an NPY file, memory-mapped, as "".
 
     Parameters
     ----------
     path : Path
-        The file; what it is its content tells, not its name.
+        The file; its content, not its name, tells the format.
     names : collection of str or None
-        The arrays of an NPZ file to read; None is all.
+        The arrays of an NPZ file to read; None reads all.
 
     Returns
     -------
     dict of str to ndarray
-        Nothing is unpickled: an array of Python objects is a ValueError, and so is any
-        file that is damaged, or shorter than it says. A MemoryError comes before the
-        first array is read if all of them do not fit. Time and memory are those of the
-        arrays that are read.
+        Nothing is unpickled: an array of Python objects raises ValueError, as does any
+        file that is damaged or truncated. Raises MemoryError before the first array is
+        read if they do not all fit. Time and memory are those of the arrays that are
+        read.
     """
     try:
         with path.open("rb") as file:
@@ -49,7 +49,7 @@ def read_arrays(
             return {"": np.load(path, mmap_mode="r", allow_pickle=False)}
     except MemoryError:
         raise
-    except Exception as error:  # NumPy parses Python: damage has no end of errors
+    except Exception as error:  # NumPy parses Python: damage may raise anything
         raise ValueError(str(error) or type(error).__name__) from error
 
 
@@ -78,33 +78,33 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
         for name, info in members.items():
             with HEADER, archive.open(info) as file:
                 arrays[name] = npy.read_array(file, allow_pickle=False)
-                while file.read(2**20):  # what follows counts in the checksum
+                while file.read(2**20):  # the rest is part of the checksum
                     pass
         return arrays
 
 
 def check_packing(archive: zipfile.ZipFile) -> None:
-    """Raise where a member is packed otherwise than NumPy and skops do.
+    """Raise if a member is not compressed as NumPy and skops do it.
 
-    Python unpacks these others without a limit: some kB become GB in memory at once.
+    Python unpacks other methods without a limit: a few kB may become GB in memory.
     """
     for info in archive.infolist():
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             msg = (
-                f"{info.filename} is packed by method {info.compress_type}; expected "
-                "deflate, or none."
+                f"{info.filename} uses compression method {info.compress_type}; "
+                "expected deflate, or none."
             )
             raise ValueError(msg)
 
 
 def _check_array(file: IO[bytes], size: int) -> int:
-    """Return the bytes of an array, from its head, or raise; its file has ``size``."""
+    """Return the bytes of an array from its header, or raise; the file has ``size``."""
     if not size:
         msg = "it is empty."
     elif file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
-        msg = "it is no NPY or NPZ file."
+        msg = "it is not an NPY or NPZ file."
     elif (version := tuple(file.read(2))) not in _HEADERS:
-        msg = f"version {version} of the format is not for plain arrays."
+        msg = f"version {version} of the format is not supported."
     else:
         with HEADER:
             shape, _, dtype = _HEADERS[version](file)
@@ -115,7 +115,7 @@ def _check_array(file: IO[bytes], size: int) -> int:
             return needed
         else:
             msg = (
-                f"it says that it holds an array of shape {shape} and type {dtype}, "
-                f"{needed:,} bytes, but only {max(0, held):,} bytes are there."
+                f"its header promises an array of shape {shape} and type {dtype}, "
+                f"{needed:,} bytes, but only {max(0, held):,} bytes follow."
             )
     raise ValueError(msg)

@@ -1,6 +1,6 @@
-"""Many lines of delimited text at a time, by PyArrow where it is installed.
+"""Fast parsing of many lines of delimited text, if PyArrow is installed.
 
-What it would read otherwise than the records of ``text``, it leaves to them.
+Whatever PyArrow would read differently is left to the records of ``text``.
 """
 
 import re
@@ -11,13 +11,13 @@ import numpy as np
 
 from ensclust._support.label_texts import NOT_CLUSTERED
 
-_FIELD = 131_072  # characters of a cell that the csv module takes
+_FIELD = 131_072  # longest cell that the csv module accepts
 
 
 def parse(
     text: str, delimiter: str, width: int, is_text: Mapping[int, bool]
 ) -> dict[int, Any] | None:
-    """Return columns of some lines as Arrow arrays, None where they are not plain.
+    """Return columns of some lines as Arrow arrays, None if they are not plain.
 
     Parameters
     ----------
@@ -26,17 +26,17 @@ def parse(
     delimiter : str
         What separates cells.
     width : int
-        Cells of a line.
+        Number of cells per line.
     is_text : mapping of int to bool
-        The positions of the columns to return, and which of them hold texts, each
-        distinct one once; others hold numbers, with nulls where they are missing.
+        The positions of the columns to return, and whether each holds text, which is
+        dictionary-encoded; others hold numbers, with nulls if missing.
 
     Returns
     -------
     dict of int to Array, or None
-        By position, with a row for each line. None if a line is blank or of another
-        width, if a cell is quoted unusually, very long, or no number where one is
-        expected; or if PyArrow is not installed.
+        By position, with one row per line. None if a line is blank or of another width,
+        if a cell is quoted unusually, very long, or not a number where one is expected,
+        or if PyArrow is not installed.
     """
     try:
         import pyarrow as arrow  # noqa: PLC0415  optional, and heavy
@@ -69,17 +69,17 @@ def parse(
         )
     except arrow.ArrowException:
         return None
-    if table.num_rows != n_lines:  # blank lines are no rows
+    if table.num_rows != n_lines:  # there are blank lines
         return None
     return {i: table.column(str(i)).combine_chunks() for i in is_text}
 
 
 def _is_plain(text: str, delimiter: str) -> bool:
-    """Whether lines, cells and quotes are the same to Arrow as to the csv module."""
+    """Whether Arrow and the csv module agree on lines, cells and quotes."""
     if delimiter == " " or text.count("\r") != text.count("\r\n"):
         return False
     if '"' not in text:
         return True
-    edge = rf"[^{re.escape(delimiter)}\r\n]"  # what may not be beside a quoted cell
+    edge = rf"[^{re.escape(delimiter)}\r\n]"  # not allowed next to a quoted cell
     quoted = re.compile(rf'(?<!{edge})"[^"\r\n]*"(?!{edge})')
     return 2 * len(quoted.findall(text)) == text.count('"')

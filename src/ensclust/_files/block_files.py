@@ -22,28 +22,28 @@ def find(path: Path) -> list[Path]:
         raise FileNotFoundError(msg)
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not files:
-        msg = f"{path} is a directory without .parquet files. Give {KINDS}."
+        msg = f"{path} is a directory without .parquet files. Pass {KINDS}."
         raise ValueError(msg)
     for file in files:
         if file.suffix.lower() not in (".npy", ".parquet", ".h5ad"):
             msg = (
-                f"{file} cannot be read in blocks. Give {KINDS}; or leave the engine "
-                "out, which reads other files as a whole."
+                f"{file} cannot be read in blocks. Pass {KINDS}; or leave the engine "
+                "out, which reads the whole file into memory."
             )
             raise ValueError(msg)
     return files
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Return what tells a file from another that has taken its name."""
+    """Return what distinguishes a file from another that has replaced it."""
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns
 
 
 def choose(path: Path, source: sources.Source, columns, id_column) -> list[int]:
-    """Return the positions of the columns of a file to use."""
+    """Return the positions of the columns to use."""
     if source.choice and columns is None:
-        msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
+        msg = f"{path} has {source.choice}. Name those to use in columns (--columns)."
         raise ValueError(msg)
     return choose_columns(
         path, source.names, columns, id_column, source.index, source.groups
@@ -51,7 +51,7 @@ def choose(path: Path, source: sources.Source, columns, id_column) -> list[int]:
 
 
 def other_columns(file: Any, own: list, first: Any, names: list) -> ValueError:
-    """Return the error for a source whose columns are not those of the first."""
+    """Return the error for a source whose columns differ from those of the first."""
     found, wanted = (
         ", ".join(some[:20]) + ", ..." * (len(some) > 20) for some in (own, names)
     )
@@ -62,7 +62,7 @@ def other_columns(file: Any, own: list, first: Any, names: list) -> ValueError:
 
 
 def open_source(path: Path, columns, content: str) -> sources.Source:
-    """Return what a file offers."""
+    """Return the source of a file."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return sources.open_parquet(path)
@@ -85,7 +85,7 @@ def load(path: Path, columns, content, used: list[int], a: int, b: int) -> list:
 
 
 def edges(source: sources.Source, step: int) -> list[int]:
-    """Return where blocks begin and end: at row groups, unless these are too large."""
+    """Return the boundaries of blocks: those of row groups, unless too large."""
     edges, last = [0], 0
     for end in list(accumulate(source.pieces)) or [source.n_rows]:
         if end - edges[-1] > step and last > edges[-1]:

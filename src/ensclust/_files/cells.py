@@ -1,7 +1,6 @@
-"""Cells of a table to labels, and what cells can mean.
+"""Convert the cells of a table to labels.
 
-What is read is kept in buffers that grow in place, so that memory stays near the size
-of the table that comes out.
+Buffers grow in place, so that memory stays close to the size of the resulting table.
 """
 
 import decimal
@@ -34,16 +33,16 @@ _ID_NAME = re.compile(
     r"(?i:(.*[\W_])?(ids?|names?|index|idx|key|barcode|uuid|object|sample|cell|row)s?|"
     r"unnamed: 0)|.*[a-z]I[dD]s?"
 )
-_NEARLY = 0.95  # of the objects have a value of their own in a column of ids
+_NEARLY = 0.95  # share of distinct values in a column of ids
 
 
 def named_like_ids(name: str) -> bool:
-    """Whether the name of a column says that it names the objects."""
+    """Whether a column is named like one that holds ids."""
     return _ID_NAME.fullmatch(name.strip()) is not None
 
 
 def is_number_or_missing(cell: str) -> bool:
-    """Whether a cell could stand in a column of numbers."""
+    """Whether a cell could be part of a column of numbers."""
     return cell in NOT_CLUSTERED or NUMBER.fullmatch(cell) is not None
 
 
@@ -53,8 +52,8 @@ class Labels:
     def __init__(self, path: Path, names: list[str]):
         self.path, self.names = path, names
         self.place = "line"
-        self.empty: np.ndarray | None = None  # cells that are so, once there are values
-        self.texts: list[list[str] | None] = []  # that labels 0, 1, ... stand for
+        self.empty: np.ndarray | None = None  # empty cells, set by values()
+        self.texts: list[list[str] | None] = []  # names behind labels 0, 1, ...
         self.notes: list[str] = []
         self._columns = [Codes() for _ in names]
 
@@ -64,11 +63,11 @@ class Labels:
             column.add(cells, lines)
 
     def is_text(self, m: int) -> bool:
-        """Whether a column is wanted as texts, each distinct one once."""
+        """Whether a column is read as text, dictionary-encoded."""
         return True
 
     def add_parsed(self, first_line: int, columns: Sequence[Any]) -> bool:
-        """Take rows that Arrow has parsed, one for each line."""
+        """Take rows parsed by Arrow, one per line."""
         for known, column in zip(self._columns, columns, strict=True):
             lines = range(first_line, first_line + len(column))
             texts = column.dictionary.to_pylist()
@@ -92,23 +91,23 @@ class Labels:
             known.add_array(column, rows)
 
     def _check_objects(self, m: int, column: np.ndarray, rows: range) -> None:
-        """Raise for lists, bytes and the like, whose texts would pass for names."""
+        """Raise for lists, bytes and the like, whose repr would pass for a name."""
         plain = (str, numbers.Real, decimal.Decimal, np.bool_, type(None))
         wrong = {kind for kind in set(map(type, column)) if not issubclass(kind, plain)}
         for row, value in zip(rows, column if wrong else (), strict=False):
             if type(value) in wrong:
                 msg = (
                     f"{self.path}, row {row}, column {self.names[m]!r}: {value!r} is "
-                    f"no label. {LABEL_RULE}"
+                    f"not a label. {LABEL_RULE}"
                 )
                 raise ValueError(msg)
 
     def take_ids(self, *, known: bool) -> tuple[str, list] | None:
-        """Take out the column that names the objects, if one does, or raise.
+        """Remove and return the column of ids, if there is one, or raise.
 
-        Such a column has (nearly) no value twice. It is the first, or its name says
-        so; any other is refused, since it is no clustering either, and so is every one
-        if the ids are already ``known``.
+        Its values are (nearly) all distinct, and it is the first column or named like
+        one. Any other such column is rejected, as it is not a clustering either; so are
+        all of them if the ids are already ``known``.
         """
         distinct = [
             m
@@ -128,20 +127,20 @@ class Labels:
         return name, column.cells()
 
     def _no_clustering(self, m: int) -> ValueError:
-        """Return the error for a column that gives each object a label of its own."""
+        """Return the error for a column that gives each object its own label."""
         column, name = self._columns[m], self.names[m]
         return ValueError(
             f"{self.path}: column {name!r} has {len(column.known):,} values for "
-            f"{len(column):,} objects, so it is no clustering. If it names them, pass "
-            "it as id_column; else leave it out with exclude (--exclude), or name the "
-            "others in columns (--columns)."
+            f"{len(column):,} objects, so it is not a clustering. If it names the "
+            "objects, pass it as id_column; otherwise leave it out with exclude "
+            "(--exclude), or name the others in columns (--columns)."
         )
 
     def values(self) -> np.ndarray:
-        """Return the labels of the rows added, in the smallest signed type; once.
+        """Return the labels of the rows added, in the smallest signed type.
 
-        Sets ``empty``, (n_rows, n_columns) bool, if there are any empty cells, and
-        ``texts``, for each column its names in order, or None if it holds numbers.
+        Call it once. Sets ``empty``, (n_rows, n_columns) bool, if there are any empty
+        cells, and ``texts``, for each column its names in order, or None for numbers.
         """
         tables = [self._labels_of(m) for m in range(len(self.names))]
         blanks = [
@@ -160,7 +159,7 @@ class Labels:
         return labels.T
 
     def _labels_of(self, m: int) -> np.ndarray:
-        """Return the label that each distinct cell of column ``m`` stands for."""
+        """Return the label of each distinct cell of column ``m``."""
         column = self._columns[m]
         texts = [text.strip() for text in column.known]
         label = meaning(texts)
@@ -174,23 +173,23 @@ class Labels:
 
 
 def no_label(where: str, text: str) -> ValueError:
-    """Return the error for a cell that is no label."""
-    why = f"is no label. {LABEL_RULE}"
+    """Return the error for a cell that is not a label."""
+    why = f"is not a label. {LABEL_RULE}"
     if COMMA.fullmatch(text):
-        why = f"is no label. {COMMA_HINT}"
+        why = f"is not a label. {COMMA_HINT}"
     elif float(text) > LARGEST and math.isfinite(float(text)):
         why = f"is above 2**63 - 1, the largest integer label. {ID_HINT}"
     return ValueError(f"{where}: {text!r} {why}")
 
 
 class Codes:
-    """A growing column: each distinct cell once, and a small integer for each row."""
+    """A growing column: the distinct cells, and a small integer code per row."""
 
     def __init__(self) -> None:
         self.known: defaultdict[str, int] = defaultdict()  # cell -> code
         self.known.default_factory = self.known.__len__  # by first appearance
-        self.places: list[int] = []  # where each was seen first
-        self.holds_integers = False  # of a binary file, not texts
+        self.places: list[int] = []  # where each occurred first
+        self.holds_integers = False  # from a binary file, not text
         self._dtype: type[np.unsignedinteger] = np.uint8
         self._buffer = bytearray()
 
@@ -198,7 +197,7 @@ class Codes:
         return len(self._buffer) // np.dtype(self._dtype).itemsize
 
     def add(self, cells: Iterable[str], places: Sequence[int]) -> None:
-        """Take the texts of some rows."""
+        """Take the text of some rows."""
         before = len(self.known)
         codes = np.fromiter(map(self.known.__getitem__, cells), np.uint32, len(places))
         if len(self.known) > before:
@@ -211,7 +210,7 @@ class Codes:
         if column.dtype.kind in "biu":
             self.holds_integers = True
             codes, values = encode_column(column, 0, "own-cluster")
-            codes = np.where(codes < 0, len(values), codes)  # cells that are masked
+            codes = np.where(codes < 0, len(values), codes)  # masked cells
             self.add_coded([*map(str, values.tolist()), ""], codes, places)
         elif column.dtype.kind == "f":
             values, codes = np.unique(column, return_inverse=True)
@@ -222,9 +221,9 @@ class Codes:
     def add_coded(
         self, texts: list[str], codes: np.ndarray, places: Sequence[int]
     ) -> None:
-        """Take some rows by the positions of their texts in a list."""
+        """Take some rows as positions in a list of strings."""
         if not all(text in self.known for text in texts):
-            # Such as do not occur are not known either.
+            # Strings that do not occur are not added.
             for i in np.sort(first_places(codes, len(texts))).tolist():
                 if i < len(places) and texts[codes[i]] not in self.known:
                     self.known[texts[codes[i]]]  # by first appearance
@@ -233,11 +232,11 @@ class Codes:
         self._append(np.array(known, np.uint32)[codes])
 
     def are_ids(self, name: str) -> bool:
-        """Whether the cells of a column of this name are names of objects.
+        """Whether the cells of a column of this name are ids of objects.
 
-        They (nearly) all differ, none is missing, and no number has a fraction. Unless
-        the column is called so, most are texts, or all are whole numbers, at least 10,
-        since fewer may differ by chance.
+        They are (nearly) all distinct, none is missing, and no number has a fraction.
+        Unless the column is named like ids, most are text, or all are whole numbers, at
+        least 10 of them, since fewer may be distinct by chance.
         """
         n, n_known = len(self), len(self.known)
         if n < 3 or n_known < (n if n < 20 else _NEARLY * n):
@@ -252,13 +251,13 @@ class Codes:
         return is_likely or named_like_ids(name)
 
     def cells(self) -> list:
-        """Return the cells of all rows as the file has them, and forget them."""
+        """Return the cells of all rows as in the file, and release them."""
         texts = [text.strip() for text in self.known]
         known = list(map(int, texts)) if self.holds_integers else texts
         return [known[code] for code in self.pop().tolist()]
 
     def pop(self) -> np.ndarray:
-        """Return the codes of all rows and forget them."""
+        """Return the codes of all rows, and release them."""
         codes, self._buffer = np.frombuffer(self._buffer, self._dtype), bytearray()
         return codes
 
@@ -271,7 +270,7 @@ class Codes:
 
 
 def _spelt(value: Any) -> str:
-    """Return a value as the text that means the same."""
+    """Return a value as an equivalent string."""
     if isinstance(value, bool | np.bool_):
         return str(int(value))
     return "" if value is None else str(value)

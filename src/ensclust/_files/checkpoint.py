@@ -1,4 +1,4 @@
-"""Checkpoint: a directory with what an unfinished run has found, to go on from."""
+"""Checkpoint: a directory from which an interrupted run resumes."""
 
 import os
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from ensclust._support.whole_files import replacing
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What some stages of a run found: a file of arrays each, replaced whole.
+    """Saved results of the stages of a run: one file of arrays each, replaced whole.
 
     Parameters
     ----------
     folder : Path
-        The directory; it is made if it is not there.
+        The directory; created if it does not exist.
     identity : str or list of str
-        Tells what the run depends on from anything else: what others kept is refused.
-        A list tells it part by part. What was kept of some parts, before there were
-        more, is not refused.
+        Identifies everything that the run depends on; files of other runs are rejected.
+        A list identifies it part by part; results for some of the parts, saved before
+        there were more, are accepted.
     content, other : str
-        What is kept, and whose it may be instead, for messages.
+        What is saved, and what else a file may belong to, for messages.
     """
 
     folder: Path
@@ -35,25 +35,25 @@ class Checkpoint:
 
     @staticmethod
     def make_folder(folder: str | os.PathLike) -> Path:
-        """Make the directory of a checkpoint, or say why it cannot be one."""
+        """Create the directory of a checkpoint, or raise."""
         check_path(folder)
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             msg = (
-                f"checkpoint={str(folder)!r} cannot be a directory: "
+                f"checkpoint={str(folder)!r} cannot be used as a directory: "
                 f"{error.strerror or error}."
             )
             raise OSError(msg) from error
         return Path(folder)
 
     def load(self, stage: str) -> dict[str, np.ndarray] | None:
-        """Return the arrays of a stage, None if there are none of just these parts."""
+        """Return the arrays of a stage, None if not saved for exactly these parts."""
         arrays, places = self.load_some(stage)
         return arrays if self.are_all(places) else None
 
     def load_some(self, stage: str) -> tuple[dict[str, np.ndarray] | None, list[int]]:
-        """Return the arrays of a stage, and the numbers of the parts they are of."""
+        """Return the arrays of a stage, and the numbers of the parts they cover."""
         path = self.path(stage)
         if not path.exists():
             return None, []
@@ -68,7 +68,7 @@ class Checkpoint:
         places = [left[part].pop(0) for part in kept if left.get(part)]
         if not kept or len(places) < len(kept):
             msg = (
-                f"{path} holds {self.content} of {self.other}. Delete it or name "
+                f"{path} holds {self.content} of {self.other}. Delete it or choose "
                 "another directory."
             )
             raise ValueError(msg)
@@ -88,14 +88,14 @@ class Checkpoint:
             np.savez(handle, identity=np.array(self.identity), **arrays)
 
     def remove(self, stage: str) -> None:
-        """Delete what a stage kept; the directory stays."""
+        """Delete the file of a stage; the directory is kept."""
         self.path(stage).unlink(missing_ok=True)
 
     def damaged(self, stage: str) -> ValueError:
         """Return the error for a file that does not hold what it should."""
         return ValueError(
             f"{self.path(stage)} is damaged, or holds no {self.content}. Delete it or "
-            "name another directory."
+            "choose another directory."
         )
 
     def path(self, stage: str) -> Path:

@@ -1,4 +1,4 @@
-"""Features that are not all numbers: left out, filled in, or refused."""
+"""Features that are not all numbers: left out, filled in, or rejected."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ class Cleaned:
     values: np.ndarray
     names: list[str]
     ids: list | None
-    joined: list[tuple[str, np.ndarray]]  # columns that are base clusterings
+    joined: list[tuple[str, np.ndarray]]  # columns used as base clusterings
     notes: list[str]
 
 
 def check_rules(*, missing: str, categorical: str, numeric_only: bool) -> str:
-    """Return what to do with texts, or raise where the words are not known."""
+    """Return what to do with text columns, or raise for unknown words."""
     if missing not in _MISSING:
         raise unexpected(missing, "missing", f"one of {', '.join(_MISSING)}")
     if categorical not in _CATEGORICAL:
@@ -35,7 +35,7 @@ def check_rules(*, missing: str, categorical: str, numeric_only: bool) -> str:
     if numeric_only and categorical == "join":
         msg = (
             "numeric_only leaves out the columns that categorical='join' would use. "
-            "Give one of them."
+            "Pass only one of them."
         )
         raise ValueError(msg)
     return "drop" if numeric_only else categorical
@@ -53,21 +53,19 @@ def clean(
     ids : list or None
         Names of the objects.
     guess : bool
-        Whether a column of the table may be taken for the names of the objects.
+        Whether a column of the table may be used as object names.
     missing : "refuse", "drop" or "impute"
-        What to do with missing cells: drop their objects, or put the median of the
-        column in their place.
+        What to do with missing cells: raise, drop their objects, or fill in the median
+        of the column.
     categorical : "refuse", "drop" or "join"
-        What to do with columns that hold texts: leave them out, or use each as one more
-        base clustering.
+        What to do with columns that contain text: raise, leave them out, or use each as
+        an extra base clustering.
     """
     done = Cleaned(cells.values(), list(cells.names), ids, [], list(cells.notes))
     left = list(range(len(cells.names)))
     if guess and ids is None and (found := find_ids(cells)) is not None:
         done.ids = _names_of(cells, found)
-        done.notes.append(
-            f"column {cells.names[found]!r} is taken for the names of the objects"
-        )
+        done.notes.append(f"column {cells.names[found]!r} is used as object names")
         left.remove(found)
     texts = [m for m in left if cells.odd[m].n_texts]
     if categorical != "refuse":
@@ -76,8 +74,8 @@ def clean(
         joined = several if categorical == "join" else []
         done.joined = [(cells.names[m], _clusters(cells.texts[m])) for m in joined]
         for what, which in (
-            ("columns of texts, join as base clusterings", joined),
-            ("columns of texts, left out", [m for m in texts if m not in joined]),
+            ("text columns used as base clusterings", joined),
+            ("text columns left out", [m for m in texts if m not in joined]),
         ):
             if which:
                 done.notes.append(f"{what}: {_listed([cells.names[m] for m in which])}")
@@ -85,7 +83,7 @@ def clean(
     if missing != "refuse" and empty:
         left = [m for m in left if m not in empty]
         named = _listed([cells.names[m] for m in empty])
-        done.notes.append(f"empty columns, left out: {named}")
+        done.notes.append(f"empty columns left out: {named}")
     odd = {m: cells.odd[m] for m in left}
     wrong = [
         m
@@ -97,7 +95,7 @@ def clean(
     if not left:
         msg = (
             f"{cells.path} has no column of numbers. If its columns are clusterings, "
-            "combine them: consensus(path, ...), ensclust consensus."
+            "combine them with consensus(path, ...) or ensclust consensus."
         )
         raise ValueError(msg)
     if len(left) < len(cells.names):
@@ -109,7 +107,7 @@ def clean(
 
 
 def _fill(cells: Features, done: Cleaned, missing: str) -> None:
-    """Fill in missing cells, or leave their objects out."""
+    """Fill in missing cells, or leave out their objects."""
     gaps = np.isnan(done.values)
     if missing == "impute":
         values = done.values.copy()
@@ -131,7 +129,7 @@ def _fill(cells: Features, done: Cleaned, missing: str) -> None:
     if not len(kept):
         msg = (
             f"{cells.path}: each of the {n:,} objects has a missing cell, so none is "
-            'left. Use missing="impute", or leave columns out with '
+            'left. Use missing="impute", or leave out columns with '
             "exclude (--exclude)."
         )
         raise ValueError(msg)
@@ -139,12 +137,12 @@ def _fill(cells: Features, done: Cleaned, missing: str) -> None:
     done.ids = [i if done.ids is None else done.ids[i] for i in kept.tolist()]
     done.joined = [(name, column[kept]) for name, column in done.joined]
     done.notes.append(
-        f"{n - len(kept):,} of {n:,} objects have missing cells, left out"
+        f"{n - len(kept):,} of {n:,} objects left out because of missing cells"
     )
 
 
 def find_ids(cells: Features) -> int | None:
-    """Return the column that names the objects, if one does."""
+    """Return the column that names the objects, or None."""
     if len(cells.names) == 1:
         return None
     likely = [m for m, name in enumerate(cells.names) if named_like_ids(name)]
@@ -161,7 +159,7 @@ def find_ids(cells: Features) -> int | None:
 
 
 def _are_different(column: np.ndarray) -> bool:
-    """Whether numbers are whole, and none comes twice."""
+    """Whether numbers are whole and all distinct."""
     is_whole = bool((column == np.floor(column)).all())
     return is_whole and len(np.unique(column)) == len(column)
 
@@ -173,20 +171,20 @@ def _names_of(cells: Features, m: int) -> list:
 
 
 def may_be_clusters(column: Codes) -> bool:
-    """Whether a column of texts has few values, not remarks or one for all."""
+    """Whether a text column has few values, but neither remarks nor a constant."""
     n_values = len({*column.known} - {""})
     return 1 < n_values <= max(2, len(column) / 2)
 
 
 def _clusters(column: Codes) -> np.ndarray:
-    """Return a column of texts as labels, -1 where the cell is missing."""
+    """Return a text column as labels, -1 for missing cells."""
     same = [_same(text) for text in column.known]
     label = {text: i for i, text in enumerate(sorted({*same} - {""}))} | {"": -1}
     return np.array([label[text] for text in same])[column.pop()]
 
 
 def _same(text: str) -> str:
-    """Return a text in which equal numbers are spelt in one way."""
+    """Return a string in which equal numbers are spelt the same way."""
     return repr(float(text)) if NUMBER.fullmatch(text) else text
 
 

@@ -1,4 +1,4 @@
-"""Cells of a table to features; what is no finite number is kept with its place."""
+"""Convert the cells of a table to features, recording those that are not finite."""
 
 import math
 import numbers
@@ -15,12 +15,12 @@ from ensclust._support.containers import as_features
 from ensclust._support.encoding import first_places
 from ensclust._support.label_texts import COMMA, NOT_CLUSTERED, NUMBER
 
-MISSING = NOT_CLUSTERED | {"NAN", "?"}  # as C and UCI have it
+MISSING = NOT_CLUSTERED | {"NAN", "?"}  # as in C and UCI files
 
 
 @dataclass
 class Odd:
-    """The cells of a column that are no finite numbers."""
+    """The cells of a column that are not finite numbers."""
 
     n_missing: int = 0
     n_infinite: int = 0
@@ -30,7 +30,7 @@ class Odd:
 
     @property
     def place(self) -> int | None:
-        """Where that value is."""
+        """Where the first such cell is."""
         return self.first and self.first[1]
 
     def add(self, value: Any, count: int, place: int) -> None:
@@ -46,14 +46,14 @@ class Odd:
 
 
 class Features:
-    """Numbers, row by row; NaN stands for cells that are none.
+    """Numbers, row by row; NaN for cells that are not finite numbers.
 
     Attributes
     ----------
     odd : list of Odd
-        For each column its cells that are no finite numbers.
+        For each column, its cells that are not finite numbers.
     texts : dict of int to Codes
-        All cells of each column that holds any text; missing ones are empty.
+        All cells of each column that contains text; missing ones are empty.
     """
 
     def __init__(self, path: Path, names: list[str]):
@@ -78,11 +78,11 @@ class Features:
         self._buffer.extend(np.ascontiguousarray(values))
 
     def is_text(self, m: int) -> bool:
-        """Whether a column holds any text so far."""
+        """Whether a column has contained text so far."""
         return m in self.texts
 
     def add_parsed(self, first_line: int, columns: Sequence[Any]) -> bool:
-        """Take rows that Arrow has parsed, one for each line; False if it cannot be."""
+        """Take rows parsed by Arrow, one per line; False if not possible."""
         columns = list(columns)
         arrays = {
             m: column.to_numpy(zero_copy_only=False)
@@ -92,7 +92,7 @@ class Features:
         missing = {m: ~np.isfinite(array) for m, array in arrays.items()}
         counts = {m: int(wrong.sum()) for m, wrong in missing.items()}
         for m, count in counts.items():
-            is_new = count and self.odd[m].place is None  # its word is lost in Arrow
+            is_new = count and self.odd[m].place is None  # Arrow drops the word
             if is_new or columns[m].null_count != count:  # some are infinite
                 return False
         for m, count in counts.items():
@@ -131,7 +131,7 @@ class Features:
         return self._add_coded(m, lines, list(known), np.array(codes))
 
     def _add_values(self, m: int, first_row: int, values: list) -> np.ndarray:
-        """Take a column of anything; what a file has as text stays text."""
+        """Take a column of any kind; text in the file stays text."""
         known: dict[Any, int] = {}
         shown: list[Any] = []
         codes = []
@@ -160,7 +160,7 @@ class Features:
         *,
         typed=False,
     ) -> np.ndarray:
-        """Take a column by its distinct values, at ``lines`` or from that on."""
+        """Take a column by its distinct values, at ``lines`` or starting there."""
         found = np.array([_number(value, typed=typed) for value in known], np.float64)
         places = range(lines, lines + len(codes)) if isinstance(lines, int) else lines
         counts = np.bincount(codes, minlength=len(known))
@@ -176,7 +176,7 @@ class Features:
         return found[codes]
 
     def refuse(self, wrong: list[int]) -> ValueError:
-        """Return the error for columns that hold what is no finite number."""
+        """Return the error for columns with cells that are not finite numbers."""
         commas = [m for m in wrong if COMMA.fullmatch(str(self.odd[m].value).strip())]
         wrong = commas[:1] or wrong  # one cause, one cure
         if len(wrong) > 1:
@@ -184,7 +184,7 @@ class Features:
                 f"{self.names[m]!r} ({self._about(m)})" for m in wrong[:20]
             )
             return ValueError(
-                f"{self.path}: {len(wrong)} of {len(self.names)} columns hold cells "
+                f"{self.path}: {len(wrong)} of {len(self.names)} columns have cells "
                 f"that are not finite numbers: {named}{', ...' * (len(wrong) > 20)}. "
                 f"{self._remedies(wrong)}"
             )
@@ -205,7 +205,7 @@ class Features:
     def _about(self, m: int) -> str:
         odd = self.odd[m]
         said = [
-            *[f"{odd.n_texts:,} texts"] * bool(odd.n_texts),
+            *[f"{odd.n_texts:,} text"] * bool(odd.n_texts),
             *[f"{odd.n_missing:,} missing"] * bool(odd.n_missing),
             *[f"{odd.n_infinite:,} infinite"] * bool(odd.n_infinite),
         ]
@@ -216,8 +216,8 @@ class Features:
     def _remedies(self, wrong: list[int]) -> str:
         odd = [self.odd[m] for m in wrong]
         return " ".join([
-            "Leave columns out with exclude (--exclude).",
-            *["Texts: leave out with numeric_only, or use as base "
+            "Leave out columns with exclude (--exclude).",
+            *["Text columns: leave out with numeric_only, or use as base "
               'clusterings with categorical="join".']
             * any(one.n_texts for one in odd),
             *['Missing cells: missing="drop" or missing="impute".']
@@ -226,12 +226,12 @@ class Features:
 
 
 def _listed(column: np.ndarray) -> list:
-    """Return values as a list; dates as texts, which would be numbers otherwise."""
+    """Return values as a list; dates as strings, as they would become numbers."""
     return (column.astype(str) if column.dtype.kind in "Mm" else column).tolist()
 
 
 def _finite(cells: Sequence[str]) -> np.ndarray | None:
-    """Return cells as numbers, None if any is no finite number."""
+    """Return cells as numbers, None if any is not a finite number."""
     try:
         values = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
@@ -240,11 +240,11 @@ def _finite(cells: Sequence[str]) -> np.ndarray | None:
 
 
 def _number(value: Any, *, typed: bool) -> float:
-    """Return a value as a finite number, NaN if it is none."""
+    """Return a value as a finite number, else NaN."""
     if typed:
         number = float(value) if isinstance(value, numbers.Real) else math.nan
     else:
-        try:  # float knows fewer blanks than strip
+        try:  # float accepts fewer blanks than strip
             text = value.strip()
             number = float(text) if NUMBER.fullmatch(text) else math.nan
         except ValueError:
@@ -253,7 +253,7 @@ def _number(value: Any, *, typed: bool) -> float:
 
 
 def _spelt(value: Any) -> str:
-    """Return a cell of a column of texts, "" if it is missing."""
+    """Return a cell of a text column, "" if it is missing."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = "" if value is None or value != value else str(value).strip()  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""AnnData files (h5ad): obs columns as labels, X or obsm as features, labels back."""
+"""AnnData files (h5ad): read labels from obs, features from X or obsm; write labels."""
 
 import math
 import shutil
@@ -19,9 +19,9 @@ from ensclust._files.sources import Source, row_blocks
 from ensclust._support import memory
 from ensclust._support.validation import gibibytes, import_optional
 
-_LARGEST = 2**31  # bytes that X may take when its zeros are written out
+_LARGEST = 2**31  # most bytes that a dense X may take
 _SHOWN = 20
-# Of clustering tools, as they are in the names of columns that they write.
+# Clustering tools, as in the names of the columns that they write.
 _TOOLS = ("leiden", "louvain", "phenograph", "kmeans", "snn_res", "seurat_clusters")
 
 
@@ -31,7 +31,7 @@ def require_anndata(what: str) -> Any:
 
 
 def open_labels(path: Path) -> Source:
-    """Return the columns of ``obs``; which of them are clusterings, the user says."""
+    """Return the columns of ``obs``; users name those that are clusterings."""
     with _reading(path) as file:
         names, n_rows = _columns_of(file)
 
@@ -50,10 +50,10 @@ def open_labels(path: Path) -> Source:
 
 
 def _columns_of(file: Any) -> tuple[list[str], int]:
-    """Return the names of the columns of obs, first of the index, and its length."""
+    """Return the names of the index and columns of obs, and its length."""
     obs = _group(file, "obs")
     if "column-order" not in obs.attrs:  # before AnnData 0.7
-        msg = f"{file.filename} was written by an old AnnData. Read and write it anew."
+        msg = f"{file.filename} was written by an old AnnData. Read and rewrite it."
         raise ValueError(msg)
     names = list(map(str, [obs.attrs["_index"], *obs.attrs["column-order"]]))
     n_rows = len(obs[names[0]])
@@ -62,7 +62,7 @@ def _columns_of(file: Any) -> tuple[list[str], int]:
 
 
 def _table(file: Any) -> Any:
-    """Return obs as a DataFrame, if every column of it fits."""
+    """Return obs as a DataFrame, if every column fits in memory."""
     if "column-order" in _group(file, "obs").attrs:
         names, n_rows = _columns_of(file)
         for name in names:
@@ -93,7 +93,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
 
 
 def open_features(path: Path, wanted: Sequence[str]) -> Source:
-    """Return the columns of X, or of what is named in ``wanted`` and lies in obsm."""
+    """Return the columns of X, or of the entries of obsm named in ``wanted``."""
     with _reading(path) as file:
         ids = np.asarray(_table(file).index)
         genes = list(map(str, _element(file, "var").index))
@@ -136,9 +136,9 @@ def open_features(path: Path, wanted: Sequence[str]) -> Source:
 
 
 def contents(path: Path) -> dict[str, Any]:
-    """Return what the file holds: sizes, obs columns with kinds, names in obsm.
+    """Return what the file contains: sizes, obs columns with kinds, names in obsm.
 
-    ``left_out`` of a column is why it does not look like a clustering, or None.
+    ``left_out`` of a column says why it does not look like a clustering, or is None.
     """
     with _reading(path) as file:
         obs, obsm = _table(file), file.get("obsm", {})
@@ -184,7 +184,7 @@ def _no_clustering(
 
 
 def _keys(file: Any, path: str) -> set[str]:
-    """Return the names in a group; none where there is no such group."""
+    """Return the names in a group; empty if it does not exist."""
     found = file.get(path, {})
     return set(found.keys()) if hasattr(found, "keys") else set()
 
@@ -200,9 +200,9 @@ def colors(path: Path, column: str) -> dict[str, str] | None:
 
 
 def by_size(labels: np.ndarray, n_clusters: int = 0) -> np.ndarray:
-    """Return the clusters, the largest first; of equal ones the lower number.
+    """Return the clusters, largest first; ties go to the lower number.
 
-    There are at least ``n_clusters``, where some may have no objects.
+    There are at least ``n_clusters``, some of which may have no objects.
     """
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     return np.argsort(-sizes, kind="stable")
@@ -211,16 +211,16 @@ def by_size(labels: np.ndarray, n_clusters: int = 0) -> np.ndarray:
 def categorical(labels: np.ndarray, order: np.ndarray | None = None) -> Any:
     """Return labels as scanpy writes them: "0" is the largest cluster, -1 missing.
 
-    Another order of the clusters than by size can be given.
+    Another order of the clusters can be given.
     """
     pandas = import_optional("pandas", "writing h5ad", "anndata")
     order = by_size(labels) if order is None else order
-    rank = np.append(np.argsort(order), -1)  # what -1 finds is the last
+    rank = np.append(np.argsort(order), -1)  # -1 looks up the last
     return pandas.Categorical.from_codes(rank[labels], [*map(str, range(len(order)))])
 
 
 def check_table(source: Path) -> None:
-    """Raise now what would stop :func:`write_copy` from reading obs later."""
+    """Raise now if :func:`write_copy` could not read obs later."""
     with _reading(source) as file:
         _table(file)
 
@@ -228,7 +228,7 @@ def check_table(source: Path) -> None:
 def check_free(
     source: Path, entries: Mapping[str, Sequence[str]], *, overwrite: bool
 ) -> None:
-    """Raise where a copy would lose entries, given by place (obs, obsm, uns)."""
+    """Raise if a copy would replace entries, given by place (obs, obsm, uns)."""
     with _reading(source) as file:
         taken = [
             f'{place}["{name}"]'
@@ -251,9 +251,9 @@ def write_copy(
     obsm: dict[str, np.ndarray] | None = None,
     uns: dict[str, Any] | None = None,
 ) -> None:
-    """Write a copy of ``source`` that has these columns and entries as well.
+    """Write a copy of ``source`` with additional columns and entries.
 
-    All else is copied as it is, so that memory does not depend on the size of X.
+    Everything else is copied unchanged, so memory does not depend on the size of X.
     """
     io = require_anndata("writing")
     h5py = import_optional("h5py", "writing h5ad", "anndata")
@@ -263,9 +263,7 @@ def write_copy(
         table = io.read_elem(file["obs"])
         for name, values in obs.items():
             if len(values) != len(table):
-                msg = (
-                    f"{source} has {len(table)} objects, but {len(values)} labels came."
-                )
+                msg = f"{source} has {len(table)} objects; got {len(values)} labels."
                 raise ValueError(msg)
             table[name] = values
         io.write_elem(file, "obs", table)
@@ -278,7 +276,7 @@ def write_copy(
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Any]:
-    """Open a file; name it in whatever HDF5 and AnnData say about what is damaged."""
+    """Open a file, and name it in the errors of HDF5 and AnnData."""
     require_anndata("reading")
     h5py = import_optional("h5py", "reading h5ad", "anndata")
     if not path.exists():
@@ -310,7 +308,7 @@ def _require(element: Any) -> None:
 
 
 def _size(element: Any) -> int:
-    """Return the bytes that the arrays of an element say they take."""
+    """Return the declared size of the arrays of an element in bytes."""
     if hasattr(element, "values"):
         return sum(map(_size, element.values()))
     if element is None:
@@ -327,7 +325,7 @@ def _group(file: Any, name: str) -> Any:
 
 
 def _matrix(path: Path, file: Any, shape: tuple[int, int], n_columns: int) -> Any:
-    """Return X as something to take rows of, without reading it."""
+    """Return X as an array to slice, without reading it."""
     X = file.get("X")
     is_dense = hasattr(X, "shape")
     if X is None:

@@ -1,4 +1,4 @@
-"""HDF5 files from anywhere: no other file is read, and every index is checked."""
+"""Untrusted HDF5 files: no other file is read, and every index is checked."""
 
 import math
 from functools import cached_property
@@ -11,10 +11,10 @@ from ensclust._support.validation import import_optional
 
 
 def refuse_external(file: Any) -> None:
-    """Raise where a part of a file is stored in another file.
+    """Raise if a part of a file is stored in another file.
 
-    HDF5 would follow it without a word, so that a file from elsewhere could bring bytes
-    of any file of this machine into the output.
+    HDF5 would follow the link silently, so an untrusted file could leak the content of
+    any file on this machine into the output.
     """
     h5py = import_optional("h5py", "reading HDF5", "anndata")
 
@@ -29,7 +29,7 @@ def refuse_external(file: Any) -> None:
         kind = "a virtual dataset" if found.is_virtual else "external storage"
         return f"{name} is {kind}" if found.is_virtual or found.external else None
 
-    # What a visitor returns ends the visit; what it raises would be lost in HDF5.
+    # A visitor stops by returning a value; HDF5 would swallow exceptions.
     found = file.id.links.visit(linked, info=True) or file.visititems(stored)
     if found:
         msg = f"{found}. Other files are not read; write everything into one file."
@@ -37,9 +37,9 @@ def refuse_external(file: Any) -> None:
 
 
 def check_column(table: Any, name: str, n_rows: int) -> Any:
-    """Return a column of a table, if it is one: an entry for each row, in one axis."""
+    """Return a column of a table, or raise unless it has one entry per row."""
     if name.startswith("/") or name not in table:
-        msg = f"{table.name.lstrip('/')} has no column {name!r}, which it lists."
+        msg = f"{table.name.lstrip('/')} lists a column {name!r} that does not exist."
         raise ValueError(msg)
     column = table[name]
     parts = {"": column}
@@ -50,7 +50,7 @@ def check_column(table: Any, name: str, n_rows: int) -> Any:
         shape = getattr(found, "shape", None)
         if shape != (n_rows,):
             where = f"column {name!r}" + f", {part}," * bool(part)
-            has = "is no array" if shape is None else f"has shape {shape}"
+            has = "is not an array" if shape is None else f"has shape {shape}"
             msg = f"{where} {has}; expected {n_rows:,} rows in one dimension."
             raise ValueError(msg)
         require_chunk(found)
@@ -62,7 +62,7 @@ def check_column(table: Any, name: str, n_rows: int) -> Any:
 
 
 def require_chunk(dataset: Any) -> None:
-    """Raise where one chunk, which is unpacked as a whole, does not fit in memory."""
+    """Raise if one chunk, which is unpacked as a whole, does not fit in memory."""
     memory.require(
         math.prod(dataset.chunks or (0,)) * dataset.dtype.itemsize,
         f"a chunk of {dataset.name.lstrip('/')} of {dataset.file.filename}",
@@ -71,18 +71,18 @@ def require_chunk(dataset: Any) -> None:
 
 
 class SparseRows:
-    """The rows of a sparse matrix, read when they are asked for.
+    """The rows of a sparse matrix, read on demand.
 
     Parameters
     ----------
     group : h5py.Group
-        Holds ``data``, ``indices`` and ``indptr``, all of which are checked: SciPy
-        would write wherever they point to.
+        Holds ``data``, ``indices`` and ``indptr``, all of which are checked, as SciPy
+        would write wherever they point.
     shape : tuple of int
         Rows and columns.
     by_rows : bool
-        Whether rows are stored one after the other (CSR), or columns (CSC). Columns
-        are read as a whole.
+        Whether the matrix is stored by rows (CSR) or by columns (CSC). The latter is
+        read as a whole.
     """
 
     def __init__(self, group: Any, shape: tuple[int, int], *, by_rows: bool):
@@ -98,7 +98,7 @@ class SparseRows:
             or self._data.dtype.kind not in "biuf"
             or {self._indices.dtype.kind, pointers.dtype.kind} - set("iu")
         ):
-            msg = "data, indices and indptr of X have shapes or types that do not fit."
+            msg = "data, indices and indptr of X have inconsistent shapes or types."
             raise ValueError(msg)
         for part in (self._data, self._indices, pointers):
             require_chunk(part)
@@ -111,20 +111,20 @@ class SparseRows:
             or self._start[-1] > len(self._indices)
         ):
             msg = (
-                "indptr of X does not ascend from 0, by at most "
-                f"{self._n_minor:,} entries, to the {len(self._indices):,} that exist."
+                "indptr of X does not increase from 0, in steps of at most "
+                f"{self._n_minor:,}, to the {len(self._indices):,} stored entries."
             )
             raise ValueError(msg)
 
     def __getitem__(self, rows: slice) -> np.ndarray:
-        """Return some rows with all zeros written out."""
+        """Return some rows as a dense array."""
         if not self._by_rows:
             return self._whole[rows].toarray()
         return self._read(rows.start, rows.stop).toarray()
 
     @cached_property
     def _whole(self) -> Any:
-        """The matrix of a file that stores columns, by rows."""
+        """The matrix of a file that stores columns, converted to rows."""
         memory.require(
             2 * int(self._start[-1]) * (self._data.dtype.itemsize + 8),
             f"X of {self._data.file.filename}, which is stored by columns,",

@@ -30,11 +30,11 @@ _CLASSES = {"double", "single", "logical", *_INTEGERS}
 
 
 def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
-    """Return a table of a MATLAB file: the matrices that are named, or the only one.
+    """Return a table of a MATLAB file: the named matrices, or the only one.
 
-    A matrix beside vectors is taken to be the table, and the vectors, such as the true
-    classes, are left out. It is turned round if its columns, not its rows, are as many
-    as they have entries.
+    If there is one matrix besides vectors, it is the table, and the vectors, such as
+    the true classes, are left out. It is transposed if their length matches the number
+    of its columns rather than of its rows.
     """
     with _reading(path):
         with path.open("rb") as file:
@@ -42,14 +42,14 @@ def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
         shapes, load = (_survey_hdf if is_hdf else _survey)(path)
     shapes = {n: shape for n, shape in shapes.items() if len(shape) == 2 and min(shape)}
     if not shapes:
-        msg = f"{path} holds no matrix of numbers."
+        msg = f"{path} contains no matrix of numbers."
         raise ValueError(msg)
     matrices = [name for name, shape in shapes.items() if min(shape) > 1]
     vectors = {max(shape) for shape in shapes.values() if min(shape) == 1} - {1}
     named = [name for name in shapes if name in wanted]
     unknown = [name for name in wanted if not (name in shapes or name.isdecimal())]
     if unknown:
-        msg = f"{path} has no matrix {unknown[0]!r}. It holds {in_words(shapes)}."
+        msg = f"{path} has no matrix {unknown[0]!r}. It contains {in_words(shapes)}."
         raise ValueError(msg)
     if not named and len(matrices) == 1:
         used = matrices
@@ -74,7 +74,7 @@ def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
             arrays[name] = array.T
             turned.append(name)
     left_out = {name: shape for name, shape in shapes.items() if name not in used}
-    note = f"{content} are {', '.join(used)}" + ", turned round" * bool(turned)
+    note = f"{content} are {', '.join(used)}" + ", transposed" * bool(turned)
     if left_out:
         note += f"; left out: {in_words(left_out)}"
     return from_arrays(path, arrays, named, note="" if named else note)
@@ -97,8 +97,8 @@ def _survey(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
 def _matrices(path: Path, order: str) -> Iterator[tuple[str, tuple[int, ...], Any]]:
     """Yield name, shape and reader of each matrix of real numbers in version 5.
 
-    Our own reader, since SciPy's ends the process on some damaged files. A matrix is
-    unpacked as far as its shape asks for, and only when it is read.
+    A reader of our own, since SciPy's crashes the process on some damaged files. A
+    matrix is only unpacked when it is read, and only as far as its shape requires.
     """
     with path.open("rb") as file:
         file.seek(_HEAD)
@@ -122,27 +122,27 @@ def _matrices(path: Path, order: str) -> Iterator[tuple[str, tuple[int, ...], An
 def _read_matrix(stream: Any, order: str, shape: tuple[int, ...]) -> np.ndarray:
     kind, content = _part(stream, order, 8 * math.prod(shape))
     if kind not in _TYPES:
-        msg = f"its numbers are of type {kind}, which is none."
+        msg = f"its numbers have type {kind}, which does not exist."
         raise ValueError(msg)
     return np.frombuffer(content, order + _TYPES[kind]).reshape(shape, order="F")
 
 
 def _part(stream: Any, order: str, most: int) -> tuple[int, bytes]:
-    """Return type and content of the next part of a matrix, at most so many bytes."""
+    """Return type and content of the next part of a matrix, up to ``most`` bytes."""
     tag = stream.read(8)
     kind, size = struct.unpack(f"{order}II", tag)
     if kind >> 16:  # up to four bytes are within the tag
         return kind & 0xFFFF, tag[4 : 4 + min(4, kind >> 16)]
     content = stream.read(size) if size <= most else b""
     if size > most or len(content) < size:
-        msg = f"a part of it says that it has {size:,} bytes; {most:,} are expected."
+        msg = f"a part of it claims {size:,} bytes; expected at most {most:,}."
         raise ValueError(msg)
-    stream.read(-size % 8)  # parts begin at multiples of 8
+    stream.read(-size % 8)  # parts start at multiples of 8
     return kind, content
 
 
 class _Unpacked:
-    """A packed part of a file, which is unpacked as far as it is read."""
+    """A compressed part of a file, unpacked only as far as it is read."""
 
     def __init__(self, file: IO[bytes], size: int):
         self._file, self._left = file, size
@@ -167,11 +167,11 @@ class _Unpacked:
 
 
 def _survey_old(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
-    """Return the same of a file of version 4, by SciPy."""
+    """Return the same for a file of version 4, using SciPy."""
     from scipy.io import loadmat, matlab, whosmat  # noqa: PLC0415  heavy
 
     if matlab.matfile_version(path, appendmat=False)[0]:
-        msg = "its head is damaged."
+        msg = "its header is damaged."
         raise ValueError(msg)
     shapes = {
         name: tuple(map(int, shape))
@@ -187,7 +187,7 @@ def _survey_old(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
 
 
 def _survey_hdf(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
-    """Return the same of a file of version 7.3, whose axes are the other way round."""
+    """Return the same for a file of version 7.3, whose axes are reversed."""
     h5py = import_optional("h5py", "reading MATLAB 7.3", "matlab")
     with h5py.File(path, "r") as file:
         shapes = {
@@ -214,9 +214,9 @@ def _class_of(dataset: Any) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Name the file in whatever SciPy and HDF5 say about what is damaged."""
+    """Name the file in the errors of SciPy and HDF5."""
     try:
-        with ignoring(Warning):  # of names that come twice
+        with ignoring(Warning):  # about duplicate names
             yield
     except (MemoryError, ImportError):
         raise

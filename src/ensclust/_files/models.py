@@ -1,4 +1,4 @@
-"""Models in files, by skops: no pickle, and no types but ours and those it trusts."""
+"""Save and load models with skops: no pickle, and only types that are trusted."""
 
 import importlib
 import json
@@ -17,9 +17,10 @@ from ensclust._support import memory
 from ensclust._support.validation import check_path, explaining, import_optional
 from ensclust._support.whole_files import check_writable, replacing
 
-_ABOUT = "ensclust.json"  # in the archive, beside what skops writes
+_ABOUT = "ensclust.json"  # in the archive, next to what skops writes
 _SUFFIX = ".skops"
-_OURS = re.compile(r"ensclust\._[a-z]\w*(\.\w+)*")  # modules that classes may come from
+# Modules of our classes; the package itself has the estimators.
+_OURS = re.compile(r"ensclust(\._[a-z]\w*(\.\w+)*)?")
 
 
 def save_model(
@@ -35,9 +36,9 @@ def save_model(
     model : estimator
         Any consensus method after ``fit`` to an array, a table or labels in memory.
     path : str or path
-        The file, whose name ends in .skops.
+        The file; its name must end in .skops.
     columns : sequence of str, optional
-        Names of the columns of ``X`` in files, which ``ensclust predict`` looks for. By
+        Names of the columns of ``X`` that ``ensclust predict`` looks for in files. By
         default those of the DataFrame that the model was fitted to.
 
     See Also
@@ -47,9 +48,9 @@ def save_model(
     Notes
     -----
     Needs ``pip install "ensclust[model]"``. The file holds the base clusterings of the
-    training objects, N M labels, but not ``X``. What comes from other packages than
-    ensclust, NumPy, SciPy and scikit-learn, such as a base clusterer of your own, is
-    refused by name.
+    training objects, N M labels, but not ``X``. Types from packages other than
+    ensclust, NumPy, SciPy and scikit-learn, such as a base clusterer of your own, raise
+    ValueError with their names.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def save_model(
         data = skops.dumps(model)
     if foreign := _foreign(skops.get_untrusted_types(data=data)):
         msg = (
-            "model holds types that are not of ensclust, NumPy, SciPy or "
+            "model contains types from outside ensclust, NumPy, SciPy and "
             f"scikit-learn: {', '.join(foreign)}.{advice}"
         )
         raise ValueError(msg)
@@ -88,7 +89,7 @@ def save_model(
 
 
 def load_model(path: str | os.PathLike) -> Any:
-    """Load a model that :func:`save_model` saved, or ``ensclust cluster --model``.
+    """Load a model saved by :func:`save_model` or ``ensclust cluster --model``.
 
     Parameters
     ----------
@@ -103,8 +104,9 @@ def load_model(path: str | os.PathLike) -> Any:
     Raises
     ------
     ValueError
-        If the file holds no such model, a model of another version of ensclust, or
-        types other than those of ensclust, NumPy, SciPy and scikit-learn.
+        If the file does not contain such a model, was saved by another version of
+        ensclust, or contains types from outside ensclust, NumPy, SciPy and
+        scikit-learn.
     """
     return read_model(path)[0]
 
@@ -117,7 +119,7 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             check_packing(archive)
             size = sum(member.file_size for member in archive.infolist())
-            memory.require(size, f"reading {path}", "Use a machine with more of it.")
+            memory.require(size, f"reading {path}", "Use a machine with more memory.")
             about = json.loads(archive.read(_ABOUT))
             version, columns = about["version"], about["columns"]
     if version != __version__:
@@ -130,8 +132,8 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
         types = skops.get_untrusted_types(data=data)
     if foreign := _foreign(types):
         msg = (
-            f"{path} holds types that are not of ensclust, NumPy, SciPy or "
-            f"scikit-learn: {', '.join(foreign)}. Nothing of it was loaded."
+            f"{path} contains types from outside ensclust, NumPy, SciPy and "
+            f"scikit-learn: {', '.join(foreign)}. Nothing was loaded."
         )
         raise ValueError(msg)
     with _reading(path):
@@ -142,36 +144,36 @@ def read_model(path: str | os.PathLike) -> tuple[Any, list[str] | None]:
 
 
 def check_model_path(path: str | os.PathLike, *, is_output: bool = True) -> Any:
-    """Return ``skops.io``, or raise what would stop a model from being kept there."""
+    """Return ``skops.io``, or raise if a model could not be saved to ``path``."""
     check_path(path)
     if Path(path).suffix.lower() != _SUFFIX:
-        msg = f"{os.fspath(path)} does not end in {_SUFFIX}, as files of models do."
+        msg = f"{os.fspath(path)} does not end in {_SUFFIX}, as model files must."
         raise ValueError(msg)
     if is_output:
         check_writable(path)
     elif not Path(path).is_file():
-        msg = f"there is no file {os.fspath(path)}."
+        msg = f"{os.fspath(path)} does not exist."
         raise FileNotFoundError(msg)
     return import_optional("skops.io", "a model in a file", "model")
 
 
 def _check_model(model: Any) -> None:
-    """Raise unless this is a consensus method after fit."""
+    """Raise unless ``model`` is a fitted consensus method."""
     kind = type(model)
     if isinstance(model, type) or not hasattr(kind, "memberships"):
         msg = (
-            f"model is of type {kind.__name__}; expected a consensus method of "
-            "ensclust, such as ECPCSMC, after fit."
+            f"model is of type {kind.__name__}; expected a fitted consensus method of "
+            "ensclust, such as ECPCSMC."
         )
         raise TypeError(msg)
-    # Not above: scikit-learn takes a second to import, and comes with a model.
+    # Imported here: scikit-learn takes a second, and any model has loaded it.
     from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
 
     check_is_fitted(model, "labels_")
 
 
 def _foreign(types: list[str]) -> list[str]:
-    """Return those of these types that are no classes of ours, by name."""
+    """Return the names of the types that are not classes of ensclust."""
     return [name for name in types if not _is_ours(name)]
 
 
@@ -188,12 +190,12 @@ def _is_ours(name: str) -> bool:
 
 @contextmanager
 def _reading(path: str | os.PathLike) -> Iterator[None]:
-    """Name the file in whatever is said about what is damaged."""
+    """Name the file in errors about damaged content."""
     try:
         yield
     except (MemoryError, OSError):
         raise
     except Exception as error:
         said = str(error) or type(error).__name__
-        msg = f"{path} cannot be read as a model that ensclust saved: {said}"
+        msg = f"{path} cannot be read as a model saved by ensclust: {said}"
         raise ValueError(msg) from error

@@ -1,4 +1,4 @@
-"""What the columns of any table hold, and what they could be."""
+"""Describe the columns of any table, and what they could be used for."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from ensclust._files.tables import read_cells
 from ensclust._support.label_texts import NUMBER
 
 _EXAMPLES = 3
-_FEW = 20  # whole numbers that may well be labels, however few objects there are
+_FEW = 20  # distinct whole numbers that may be labels for any number of objects
 
 
 @dataclass
@@ -33,9 +33,9 @@ def profile(path: str | os.PathLike, **choice: Any) -> dict[str, Any]:
     Parameters
     ----------
     path : str or path
-        A file that :func:`ensclust.io.read_features` reads, whatever its cells hold.
+        A file that :func:`ensclust.io.read_features` reads, with any kind of cells.
     **choice
-        ``columns``, ``exclude``, ``id_column`` and ``header``, as it takes them.
+        ``columns``, ``exclude``, ``id_column`` and ``header``, as for that function.
     """
     cells, ids = read_cells(path, Features, **choice)
     n_rows = len(cells.values())

@@ -1,4 +1,4 @@
-"""Binary tables (NPY, NPZ, Parquet) as columns that are read in blocks of rows."""
+"""Binary tables (NPY, NPZ, Parquet) as columns, read in blocks of rows."""
 
 import sys
 from collections import Counter
@@ -16,12 +16,12 @@ from ensclust._support.containers import arrow_column
 from ensclust._support.validation import explaining, import_optional
 
 _CELLS = 2**18  # numbers converted at a time
-_LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups, in memory
+_LEAN = {"pre_buffer": False, "buffer_size": 2**16}  # pages, not row groups
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
-    """What a binary file offers, before any of it is read.
+    """The columns of a binary file, before any of it is read.
 
     Attributes
     ----------
@@ -30,21 +30,21 @@ class Source:
     n_rows : int
         Number of objects.
     blocks : callable
-        Takes the positions of columns and a range of rows (None: all); yields lists of
-        their next values, block by block: arrays, masked arrays or Coded.
+        Takes the positions of columns and a range of rows (None for all); yields blocks
+        of rows as lists of columns: arrays, masked arrays or Coded.
     index : int or None
-        The column that names the objects by the format's own convention.
+        The column that names the objects by convention of the format.
     groups : dict of str to list of int
         Names that stand for several columns.
     choice : str
-        Why columns must be named, if they must: what there is to choose from.
+        What there is to choose from, if columns must be named.
     pieces : list of int
-        Rows of the pieces that the file is stored in, one after the other; empty where
-        reading may begin anywhere at no cost.
+        Numbers of rows of the pieces in which the file is stored; empty if reading can
+        start anywhere at no cost.
     width : int
-        Bytes that a feature takes, at least, when it is read.
+        Minimum number of bytes per feature once read.
     note : str
-        What was chosen of the file, if something was.
+        What was chosen from the file, if anything.
     """
 
     names: list[str]
@@ -68,9 +68,9 @@ def row_blocks(rows: range, n_columns: int) -> Iterator[slice]:
 def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
     """Return the arrays of an NPY or NPZ file as one table.
 
-    Of several arrays those named in ``wanted`` are used, or else all. A matrix gives
-    the columns X1, X2, ... and can be named as a whole, X; a file of one array gives
-    1, 2, ...
+    Of several arrays, those named in ``wanted`` are used, by default all. A matrix X
+    has columns X1, X2, ... and can be named as a whole, X; the columns of a file with a
+    single array are 1, 2, ...
     """
     return from_arrays(path, _load(path), wanted)
 
@@ -78,7 +78,7 @@ def open_numpy(path: Path, wanted: Sequence[str]) -> Source:
 def from_arrays(
     path: Path, arrays: dict[str, np.ndarray], wanted: Sequence[str], note: str = ""
 ) -> Source:
-    """Return arrays as one table, as :func:`open_numpy` says."""
+    """Return arrays as one table, see :func:`open_numpy`."""
     named = {name: arrays[name] for name in arrays if name in wanted} or arrays
     shapes = {name: array.shape for name, array in arrays.items()}
     n_rows = _length(path, named, shapes)
@@ -101,7 +101,7 @@ def from_arrays(
         positions: list[int], within: range | None = None
     ) -> Iterator[list[np.ndarray]]:
         for rows in row_blocks(within or range(n_rows), len(positions)):
-            # Mapped afresh, so that the pages of earlier blocks are let go.
+            # Mapped anew, so that the pages of earlier blocks are released.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = ((mapped[name], i) for name, i in (columns[p] for p in positions))
             block = [
@@ -126,32 +126,32 @@ def from_arrays(
 
 
 def _length(path: Path, named: dict[str, np.ndarray], shapes: dict) -> int:
-    """Return the number of rows of arrays, or raise where they are no table."""
+    """Return the number of rows of arrays, or raise if they do not form a table."""
     for name, array in named.items():
         if array.ndim not in (1, 2) or not array.dtype.itemsize:
             what = f"array {name!r}" if name else "an array"
             msg = (
-                f"{path} holds {what} of shape {array.shape}, {array.dtype}; expected "
+                f"{path} has {what} of shape {array.shape}, {array.dtype}; expected "
                 "rows and columns."
             )
             raise ValueError(msg)
     lengths = {len(array) for array in named.values()}
     if len(lengths) != 1:
         msg = (
-            f"{path} holds arrays of different length: {in_words(shapes)}. Name those "
+            f"{path} has arrays of different length: {in_words(shapes)}. Name those "
             "that describe the same objects in columns (--columns)."
         )
         raise ValueError(msg)
     if not (n_rows := lengths.pop()):
-        msg = f"{path} holds no objects."
+        msg = f"{path} contains no objects."
         raise ValueError(msg)
     return n_rows
 
 
 def whole_file(array: np.ndarray) -> Path | None:
-    """Return the NPY file that an array maps from end to end, None if there is none.
+    """Return the NPY file that an array maps completely, or None.
 
-    Views are not, and a map that is copied on write may hold what the file does not.
+    Views do not qualify, nor do copy-on-write maps, which may differ from the file.
     """
     path = Path(getattr(array, "filename", None) or "")
     is_shared = isinstance(array, np.memmap) and array.mode != "c"
@@ -173,10 +173,10 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 
 
 def _check_text(path: Path, column: np.ndarray) -> None:
-    """Raise where codes of letters are none, at which Python gives up."""
+    """Raise for invalid character codes, which Python cannot decode."""
     codes = np.ascontiguousarray(column).view(f"{column.dtype.byteorder}u4")
     if codes.size and codes.max() > sys.maxunicode:
-        msg = f"{path} holds text with a letter of code {codes.max()}, which is none."
+        msg = f"{path} contains text with the invalid character code {codes.max()}."
         raise ValueError(msg)
 
 
@@ -188,7 +188,7 @@ def in_words(shapes: dict[str, tuple[int, ...]]) -> str:
 
 
 def open_parquet(path: Path) -> Source:
-    """Return a Parquet file's columns; a row group is decoded piece by piece."""
+    """Return the columns of a Parquet file; row groups are decoded piece by piece."""
     parquet = import_optional("pyarrow.parquet", "reading Parquet", "parquet")
     with _reading_parquet(path), parquet.ParquetFile(path) as file:
         schema, meta = file.schema_arrow, file.metadata
@@ -204,7 +204,7 @@ def open_parquet(path: Path) -> Source:
         positions: list[int], within: range | None = None
     ) -> Iterator[list[np.ndarray]]:
         names = [schema.names[i] for i in positions]
-        # Rows that are asked for are held anyway: in one go they need no copy.
+        # Requested rows are held anyway, and at once they need no copy.
         rows = len(within) if within else max(1024, _CELLS // len(names))
         wanted = {"columns": list(dict.fromkeys(names)), "use_threads": False}
         groups, done, stop = _row_groups(pieces, within)
@@ -222,11 +222,11 @@ def open_parquet(path: Path) -> Source:
     pieces = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
     if sum(pieces) != meta.num_rows:
         msg = (
-            f"{path} is damaged: it says that it has {meta.num_rows} rows, and its row "
-            f"groups have {sum(pieces)}. Write it again."
+            f"{path} is damaged: it claims {meta.num_rows} rows, but its row groups "
+            f"have {sum(pieces)}. Write it again."
         )
         raise ValueError(msg)
-    width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name of float32
+    width = 4 if "float" in map(str, schema.types) else 8  # Arrow's name for float32
     return Source(
         list(schema.names),
         meta.num_rows,
@@ -238,7 +238,7 @@ def open_parquet(path: Path) -> Source:
 
 
 def _reading_parquet(path: Path) -> AbstractContextManager[None]:
-    """Name the file in what Arrow says about it."""
+    """Name the file in the errors of Arrow."""
     arrow = import_optional("pyarrow", "reading Parquet", "parquet")
     return explaining(
         f"{path} cannot be read as Parquet",
@@ -247,9 +247,9 @@ def _reading_parquet(path: Path) -> AbstractContextManager[None]:
 
 
 def _row_groups(pieces: list[int], within: range | None) -> tuple[list[int], int, int]:
-    """Return the row groups that hold some rows, and where those begin and end.
+    """Return the row groups that contain some rows, and where those begin and end.
 
-    The places count from the first row wanted, which lies behind ``-begin`` others.
+    Positions count from the first row wanted, which follows ``-begin`` others.
     """
     if within is None:
         return list(range(len(pieces))), 0, sum(pieces)

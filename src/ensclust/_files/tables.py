@@ -1,7 +1,7 @@
-"""Tables of features or labels from files, labels back to files.
+"""Read tables of features or labels from files, and write labels to files.
 
-Every format is read in blocks of rows, so that memory stays near the size of the table
-that comes out. Files are written beside their destination and moved there when whole.
+Every format is read in blocks of rows, so that memory stays close to the size of the
+resulting table. Files are written next to their destination and moved when complete.
 """
 
 import csv
@@ -45,32 +45,32 @@ from ensclust._support.whole_files import (
 _TEXT = {"": None, ".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _FORMATS = (*filter(None, _TEXT), ".npy", ".npz", ".parquet", ".h5ad")
 _READ = (*_FORMATS, ".mat", ".csv.gz", ".csv.zst")
-_ROWS = 4096  # records converted at a time, fewer where they are long
+_ROWS = 4096  # records converted at a time, fewer if they are long
 _CELLS = 2**18
-_MUCH = "Pass over it in blocks (Blocks(path), --engine blocks), or use fewer columns."
+_MUCH = "Read it in blocks (Blocks(path), --engine blocks), or use fewer columns."
 _INDEX = ("", "object")  # names of a first column that holds ids
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
     values : ndarray of shape (n_objects, n_columns)
         Features as floats, or labels as integers with -1 for "not clustered".
     columns : tuple of str
-        Names of the columns; "1", "2", ... where the file has none.
+        Names of the columns; "1", "2", ... if the file has none.
     ids : list or None
         The cells of the id column, as they are in the file.
     empty : ndarray of shape (n_objects, n_columns) or None
         Which labels are -1 because their cells are empty; None if no cell is.
     categories : Table or None
-        Columns of texts beside features, as labels, with ``categorical="join"``.
+        Text columns besides the features, as labels, with ``categorical="join"``.
     notes : tuple of str
-        What the reader took for ids, left out or filled in, in words.
+        What the reader used as ids, left out or filled in, in words.
     texts : tuple of list of str or None
-        The names that a column of labels holds: label i stands for ``texts[m][i]``.
+        The names in a column of labels: label i stands for ``texts[m][i]``.
     """
 
     values: np.ndarray
@@ -82,13 +82,13 @@ class Table:
     texts: tuple[list[str] | None, ...] = ()
 
     def labels(self, noise: str) -> np.ndarray:
-        """Return labels for ``Ensemble(labels, noise=noise)``; empty cells are none."""
+        """Return labels for ``Ensemble(..., noise=noise)``; empty cells are masked."""
         if noise == "missing" or self.empty is None:
             return self.values
         return np.ma.array(self.values, mask=self.empty)
 
     def label_columns(self, noise: str) -> list[Any]:
-        """Return the columns of labels; names are what the file has, not numbers."""
+        """Return the columns of labels, with the names that are in the file."""
         columns: list[Any] = list(self.labels(noise).T)
         for m, names in enumerate(self.texts):
             if names is not None:
@@ -117,51 +117,51 @@ def read_features(
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file, told by its extension; "-"
-        is CSV on standard input. CSV and TSV may be packed (.csv.gz, .csv.zst). Text is
-        UTF-8, its delimiter one of comma, semicolon, tab and ``|``, or spaces between
-        numbers. Of an h5ad file, X is read; of a MATLAB file, the matrix that is named
-        in ``columns``, or the only one.
+        A CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file, recognised by its extension;
+        "-" is CSV on standard input. CSV and TSV may be compressed (.csv.gz, .csv.zst).
+        Text is UTF-8, delimited by comma, semicolon, tab or ``|``, or by spaces between
+        numbers. From an h5ad file, X is read; from a MATLAB file, the matrix named in
+        ``columns``, or the only one.
     columns : sequence of str, optional
         Names of the columns to use, in this order; by default all but the ids. In an
-        NPZ or MATLAB file the name of a matrix stands for all its columns; in an h5ad
-        file so does the name of an entry of obsm, such as X_pca, and other names are
+        NPZ or MATLAB file, the name of a matrix stands for all its columns. In an h5ad
+        file, so does the name of an entry of obsm, such as X_pca; other names are
         genes.
     id_column : str, optional
-        The column that names the objects. By default the first column of a table if it
-        is called "object", as :func:`write_labels` calls it, or has no name, as pandas
-        and R write it; the index of a Parquet or h5ad file; else, if no ``columns`` are
-        given, a column of texts that are (nearly) all different if it is the first or
-        is called so, such as "id", "name" or "cell_id", or of whole numbers that all
-        differ if it is called so.
+        The column that names the objects. By default, the first column of a table if it
+        is called "object", as :func:`write_labels` does, or has no name, as pandas and
+        R do; or the index of a Parquet or h5ad file. Otherwise, if ``columns`` is not
+        given: a text column with (nearly) all distinct values if it is the first or
+        named like ids, such as "id", "name" or "cell_id", or a column of distinct whole
+        numbers if it is named like ids.
     header : bool, optional
-        Whether a text file's first line holds names. By default it does if it has a
-        cell that is no number while the rest of that column is, or else cells that
-        are no numbers and never come again in their column, or if it is 0, 1, ..., as
-        pandas names columns by default (with a warning).
+        Whether the first line of a text file holds column names. By default it does if
+        one of its cells is not a number while the rest of that column is, or if it has
+        cells that are not numbers and do not recur in their column, or if it is 0, 1,
+        ..., the default column names of pandas (with a warning).
     exclude : sequence of str, optional
         Names of columns to leave out.
     numeric_only : bool
-        Leave out columns that hold any text, as ``categorical="drop"``.
+        Leave out columns that contain text, like ``categorical="drop"``.
     missing : "refuse", "drop" or "impute"
-        What to do with objects that have missing cells (empty, NA, NaN, ? and the
-        like): raise, leave them out, or put the median of the column in their place.
-        Unless they are refused, columns without any value are left out.
+        What to do with missing cells (empty, NA, NaN, ? and the like): raise, leave out
+        their objects, or fill in the median of the column. Unless they raise, columns
+        without any value are left out.
     categorical : "refuse", "drop" or "join"
-        What to do with columns that hold any text: raise, leave them out, or return
-        them as base clusterings, in ``categories`` of the table. Columns with as many
-        texts as would make most clusters single objects are left out by both.
+        What to do with columns that contain text: raise, leave them out, or return them
+        as base clusterings, in ``categories`` of the table. Columns with so many values
+        that most clusters would be single objects are left out in either case.
 
     Returns
     -------
     Table
-        With float64 values (or float32, where a binary file holds float32).
+        With float64 values, or float32 if a binary file holds float32.
 
     Notes
     -----
     Memory is that of the values, the ids and one block of rows. Text is parsed by
-    PyArrow where it is installed, at about the speed of pandas, else in about 0.2
-    microseconds a cell; the result is the same.
+    PyArrow if it is installed, at about the speed of pandas, otherwise in about 0.2
+    microseconds per cell; the result is the same.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def read_features(
     )
     if columns is None and values.shape[1] > 1 and _counts_objects(values[:, 0]):
         warn(
-            f"{path}: column {table.columns[0]!r} counts the objects. If it names "
+            f"{path}: column {table.columns[0]!r} numbers the objects. If it names "
             "them, pass it as id_column."
         )
     return table
@@ -208,24 +208,24 @@ def read_labels(
 ) -> Table:
     r"""Read base clusterings, one row per object and one column per clustering.
 
-    Parameters are those of :func:`read_features`, but of an h5ad file the columns of
-    obs are read, and ``columns`` must say which of them are clusterings. Where neither
+    Parameters are those of :func:`read_features`, except that from an h5ad file columns
+    of obs are read, and ``columns`` must name those that are clusterings. If neither
     ``columns`` nor ``id_column`` is given, a column whose values are (nearly) all
-    different is taken for the ids if it is the first or is called so, such as "id",
-    "name" or "cell_id"; elsewhere it is refused.
+    distinct is used as ids if it is the first or named like ids, such as "id", "name"
+    or "cell_id"; otherwise it raises.
 
     Returns
     -------
     Table
         With values of the smallest signed integer type that holds them. A column of
-        whole numbers keeps them; in any other column the distinct texts become 0, 1,
+        whole numbers keeps them; in any other column, the distinct strings become 0, 1,
         ... in sorted order. -1, "not clustered", is an empty cell, a negative number,
-        or a word that pandas.read_csv takes for missing, such as NA, N/A, NaN, NULL.
+        or a word that pandas.read_csv treats as missing, such as NA, N/A, NaN, NULL.
 
     Notes
     -----
-    Memory is that of the values (one byte a label where they are below 128), the ids
-    and one block of rows.
+    Memory is that of the values (one byte per label if they are below 128), the ids and
+    one block of rows.
 
     Examples
     --------
@@ -245,8 +245,8 @@ def read_labels(
     for name, column in zip(table.columns, table.values.T, strict=True):
         if _all_distinct(column):
             warn(
-                f"{path}: column {name!r} gives each of the {len(column)} objects a "
-                "label of its own. If it names the objects, pass it as id_column."
+                f"{path}: column {name!r} gives each of the {len(column)} objects its "
+                "own label. If it names the objects, pass it as id_column."
             )
     return table
 
@@ -254,7 +254,7 @@ def read_labels(
 def check_output(
     path: str | os.PathLike, *, source: str | os.PathLike | None = None
 ) -> None:
-    """Raise now what would stop :func:`write_labels` from writing to ``path`` later."""
+    """Raise now if :func:`write_labels` could not write to ``path`` later."""
     check_path(path)
     given, path = os.fspath(path), Path(path)
     if given == "-":
@@ -285,21 +285,21 @@ def write_labels(
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, told by its extension; "-" is CSV
-        on standard output. An NPY file holds the labels only.
+        A CSV, TSV, NPY, NPZ, Parquet or h5ad file, chosen by its extension; "-" is CSV
+        on standard output. An NPY file contains only the labels.
     labels : ndarray of shape (n_objects,) or (n_objects, len(names))
         One or more labels per object.
     names : sequence of str
         Names of the label columns.
     ids : sequence, optional
-        What the first column, "object", shows; by default 0, 1, ...
+        Values of the first column, "object"; by default 0, 1, ...
     source : str or path, optional
         The h5ad file that the objects come from. An h5ad output is a copy of it with
-        the labels as categories in obs. There -1 is a missing value, and clusters are
-        numbered by size, as scanpy's are.
+        the labels as categories in obs, where -1 is a missing value and clusters are
+        numbered by size, as in scanpy.
     overwrite : bool
-        Whether columns of obs that have these names are replaced in the copy. By
-        default they are a ValueError.
+        Whether to replace columns of obs that have these names in the copy. By default
+        they raise ValueError.
     """
     check_output(path, source=source)
     labels = np.asarray(labels)
@@ -335,7 +335,7 @@ def write_labels(
 def read_cells(
     path, kind, *, columns=None, id_column=None, header=None, exclude=None
 ) -> tuple[Any, list | None]:
-    """Read any format; return the cells, as ``kind`` keeps them, and the ids."""
+    """Read any format; return the cells as an instance of ``kind``, and the ids."""
     check_path(path)
     if header not in (None, True, False):
         raise unexpected(header, "header", "True, False or None")
@@ -350,10 +350,10 @@ def read_cells(
         path, wanted, "labels" if kind is Labels else "features"
     )
     if source.choice and columns is None:
-        msg = f"{path} holds {source.choice}. Name those to use in columns (--columns)."
+        msg = f"{path} has {source.choice}. Name those to use in columns (--columns)."
         raise ValueError(msg)
     if not source.n_rows:
-        msg = f"{path} holds no objects."
+        msg = f"{path} contains no objects."
         raise ValueError(msg)
     id_at, used = choose_columns(
         path, source.names, columns, id_column, source.index, source.groups, exclude
@@ -389,8 +389,8 @@ def _read_text(path, kind, header, columns, id_column, exclude) -> tuple:
         has_header = is_header(rows) if header is None else header
         if header is None and len(rows) > 1 and counts_columns(rows):
             warn(
-                f"{path}: the first line, 0, 1, ..., is taken for names of columns. If "
-                "it holds data, say header=False (--no-header)."
+                f"{path}: the first line, 0, 1, ..., is used as column names. If it is "
+                "data, pass header=False (--no-header)."
             )
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         index = 0 if has_header and len(names) > 1 and names[0] in _INDEX else None
@@ -420,7 +420,7 @@ def _add_records(block: list, used: list[int], id_at, cells, ids) -> None:
 def _add_rest(
     records: Records, lines: Lines, n_rows: int, used: list[int], id_at, cells, ids
 ) -> None:
-    """Add what follows the first block: by Arrow, or by records where it cannot."""
+    """Add what follows the first block, with Arrow if possible, else by records."""
     while text := lines.piece():
         memory.require(16 * len(text), f"the table of {records.path}", _MUCH)
         is_text = {i: cells.is_text(m) for m, i in enumerate(used)}
@@ -443,7 +443,7 @@ def _labels_table(cells: Labels, ids: list | None, *, guess: bool) -> Table:
     """Return the labels that were read; ``guess`` if no columns were named."""
     if guess and (found := cells.take_ids(known=ids is not None)):
         name, ids = found
-        cells.notes.append(f"column {name!r} is taken for the names of the objects")
+        cells.notes.append(f"column {name!r} is used as object names")
     values, notes = cells.values(), tuple(cells.notes)
     return Table(
         values,
@@ -466,13 +466,13 @@ def _all_distinct(column: np.ndarray) -> bool:
 
 
 def _counts_objects(column: np.ndarray) -> bool:
-    """Whether a column of features numbers the rows, whole numbers without gaps."""
+    """Whether a column of features numbers the rows consecutively."""
     is_whole = len(column) >= 10 and bool((column == np.floor(column)).all())
     return is_whole and bool((np.diff(np.sort(column)) == 1).all())
 
 
 def _suffix(path: Path, known: Sequence[str] = _READ) -> str:
-    """Return the ending that tells the format; that of text before it was packed."""
+    """Return the extension that gives the format, without that of compression."""
     suffix = path.suffix.lower()
     if suffix in PACKED and known == _READ:
         inner = Path(path.stem).suffix.lower()
@@ -491,8 +491,8 @@ def _check_readable(path: Path) -> None:
         raise FileNotFoundError(msg)
     if path.is_dir():
         msg = (
-            f"{path} is a directory; expected a file. With --engine dask, cluster and "
-            "consensus read directories of Parquet files and Zarr arrays."
+            f"{path} is a directory; expected a file. With --engine blocks or dask, "
+            "cluster and consensus read directories of Parquet files and Zarr arrays."
         )
         raise IsADirectoryError(msg)
     if not os.access(path, os.R_OK):
@@ -501,7 +501,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
-    """Check that an h5ad output has an h5ad input to be a copy of."""
+    """Check that an h5ad output has an h5ad input to copy."""
     h5ad.require_anndata("writing")
     if source is None or Path(source).suffix.lower() != ".h5ad":
         came = "there is none" if source is None else f"the input is {source}"
@@ -510,21 +510,21 @@ def _check_copy(path: Path, source: str | os.PathLike | None) -> None:
 
 
 def labelled_columns(labels: np.ndarray, names: Any, ids: Any) -> tuple[list, dict]:
-    """Return the ids and the columns by name, or raise where they do not fit."""
+    """Return the ids and the columns by name, or raise if they do not match."""
     if labels.ndim not in (1, 2) or not labels.size or labels.dtype.kind not in "iu":
         msg = (
             f"labels has shape {labels.shape} and type {labels.dtype}; expected "
-            "integers, a row per object and a column per clustering."
+            "integers, one row per object and one column per clustering."
         )
         raise ValueError(msg)
     table = labels.reshape(len(labels), -1)
     _check_length("names", names, table.shape[1])
     if ids is not None:
         _check_length("ids", ids, len(table))
-    reserved = ("object", "file", "allow_pickle")  # ids, and words of NumPy
+    reserved = ("object", "file", "allow_pickle")  # ids, and keywords of NumPy
     for name in names:
         if not isinstance(name, str) or name in reserved or list(names).count(name) > 1:
-            msg = f"names holds {name!r}. Give texts that differ, and not {reserved}."
+            msg = f"names contains {name!r}. Use distinct strings, not {reserved}."
             raise ValueError(msg)
     columns = dict(zip(names, table.T, strict=True))
     return list(range(len(table))) if ids is None else _plain(list(ids)), columns
@@ -536,15 +536,15 @@ def _check_length(name: str, given: Any, wanted: int) -> None:
         raise TypeError(msg)
     if len(given) != wanted:
         msg = (
-            f"{name} has {len(given)} entries; expected {wanted}. Give a name per "
-            "column of labels, an id per row."
+            f"{name} has {len(given)} entries; expected {wanted}. Pass one name per "
+            "column of labels and one id per row."
         )
         raise ValueError(msg)
 
 
 def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
     """Write ids and labels as text."""
-    # Python quotes only what ends its own lines, and other programs end theirs at \r.
+    # Python only quotes its own line ends, but other programs end lines at \r.
     texts = (text for text in [*columns, *objects] if isinstance(text, str))
     is_split = any("\r" in text for text in texts)
     writer = csv.writer(
@@ -560,7 +560,7 @@ def write_rows(stream, delimiter: str, objects: list, columns: dict) -> None:
 
 
 def _plain(ids: list) -> list:
-    """Return ids of one kind, which every format can hold: else as text."""
+    """Return ids of one kind, which every format can hold, else as strings."""
     kinds = (str, numbers.Integral, numbers.Real)
     is_plain = any(all(isinstance(one, kind) for one in ids) for kind in kinds)
     return ids if is_plain else ["" if one is None else str(one) for one in ids]

@@ -1,4 +1,4 @@
-"""Delimited text: from bytes, perhaps packed, to records and their line numbers."""
+"""Delimited text: from bytes, possibly compressed, to records with line numbers."""
 
 import csv
 import gzip
@@ -22,7 +22,7 @@ _DELIMITERS = "\t;,|"  # commas come late: they may be decimal marks or prose
 _SAMPLE = 50  # lines to guess the delimiter from
 _PIECE = 2**20  # bytes that are read at a time
 _LONGEST = 2**27  # bytes of a line
-_MOST_BLANK = 2**20  # lines in a row: kB that are packed may hold 1e9 of them
+_MOST_BLANK = 2**20  # in a row: a compressed kB may hold 1e9 of them
 
 
 class Lines:
@@ -32,7 +32,7 @@ class Lines:
         self._path, self._raw, self._stream = path, raw, stream
         self._size = path.stat().st_size if path.is_file() else 0
         self._encoding = "utf-8-sig"
-        self._rest = b""  # of a line that is not yet whole
+        self._rest = b""  # of an incomplete line
         self._n_read = 0  # lines
         self.put_back("")
 
@@ -48,15 +48,15 @@ class Lines:
         raise StopIteration
 
     def piece(self) -> str:
-        """Take the lines at hand, or the next that are read; no text at the end."""
+        """Return the lines already read, else the next ones; "" at the end."""
         return self._piece.read() or self._read()
 
     def put_back(self, text: str) -> None:
-        """Let lines that were taken be the next again."""
+        """Put back lines, to be returned next."""
         self._piece = StringIO(text, newline="")
 
     def _read(self) -> str:
-        """Return some whole lines, or what is left at the end."""
+        """Return some whole lines, or the rest at the end."""
         parts = [self._rest]
         cut = 0
         while not cut and (block := self._unpack()):
@@ -80,7 +80,7 @@ class Lines:
         if (at := whole.find(b"\0")) >= 0:
             line = self._n_read + whole.count(b"\n", 0, at) + 1
             msg = (
-                f"{self._path}, line {line}: a NUL byte, which text does not hold. "
+                f"{self._path}, line {line}: a NUL byte, which is not allowed in text. "
                 "Save it as UTF-8, or as NPY or Parquet."
             )
             raise ValueError(msg)
@@ -92,13 +92,13 @@ class Lines:
         try:
             return self._stream.read(_PIECE)
         except (OSError, EOFError, zlib.error) as error:
-            msg = f"{self._path} cannot be unpacked: {error}"
+            msg = f"{self._path} cannot be decompressed: {error}"
             raise ValueError(msg) from error
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[Lines]:
-    """Open a text file, unpacked if its name ends so, or STDIN."""
+    """Open a text file or STDIN, decompressed according to its extension."""
     if path == STDIN and sys.stdin is None:
         msg = "standard input is closed. Name a file, or pipe a table into the command."
         raise OSError(msg)
@@ -121,14 +121,14 @@ def _unpacked(path: Path, raw: IO[bytes]) -> Any:
 
 
 class Records:
-    """The records of some lines; all have as many cells as the first.
+    """The records of some lines, all with as many cells as the first.
 
     Parameters
     ----------
     path : Path
-        What to name in errors.
+        The file, for messages.
     lines : Lines
-        The lines, from the first on.
+        The lines, starting with the first.
     delimiter : str, optional
         What separates cells; by default guessed from the first lines.
     """
@@ -150,16 +150,16 @@ class Records:
         self._records = self._parse()
 
     def take(self, n: int) -> list[tuple[int, list[str]]]:
-        """Return the line numbers and cells of the next records, at most ``n``."""
+        """Return line numbers and cells of the next records, at most ``n``."""
         return list(islice(self._records, n))
 
     def skip(self, n: int) -> None:
-        """Count lines that were taken from the lines past this reader."""
+        """Count lines that were consumed without this reader."""
         self._skipped += n
         self.line += n
 
     def _parse(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the records; blank lines are none, but in a single column they are."""
+        """Yield the records; blank lines are skipped, except in a single column."""
         n_blank = 0  # lines in a row
         while (row := self._next()) is not None:
             line, self.line = self.line, self._reader.line_num + self._skipped + 1
@@ -186,7 +186,7 @@ class Records:
 
     def _ragged(self, line: int, found: int) -> ValueError:
         is_decimal = self.delimiter == "," and found > self.width
-        hint = " If commas are decimal marks here, write points instead."
+        hint = " If commas are decimal marks, use points instead."
         return ValueError(
             f"{self.path}, line {line}: found {found} field{'s' * (found != 1)}, "
             f"expected {self.width} as in the first row (delimiter "
@@ -195,7 +195,7 @@ class Records:
 
 
 def is_header(rows: list[list[str]]) -> bool:
-    """Whether the first of some rows holds names, as ``read_features`` defines it."""
+    """Whether the first row holds names, as defined by ``read_features``."""
     if counts_columns(rows):
         return True
     first = enumerate(map(str.strip, rows[0]))
@@ -207,10 +207,10 @@ def is_header(rows: list[list[str]]) -> bool:
 
 
 def counts_columns(rows: list[list[str]]) -> bool:
-    """Whether the first of some rows is 0, 1, ..., as pandas names columns by default.
+    """Whether the first row is 0, 1, ..., the default column names of pandas.
 
-    It may follow an empty name, that of the index. Of one or two columns it is taken
-    for data where there are whole numbers below.
+    These may follow an empty name, that of the index. With one or two columns, the row
+    is taken as data if there are whole numbers below.
     """
     cells = [cell.strip() for cell in rows[0]]
     is_indexed = len(cells) > 1 and not cells[0]
@@ -222,17 +222,17 @@ def counts_columns(rows: list[list[str]]) -> bool:
 
 
 def _guess_delimiter(sample: list[str]) -> str:
-    """Return the delimiter that gives all records the same number of cells, above 1."""
+    """Return the delimiter that splits all records into equally many cells, over 1."""
     rows = [line.strip().split(" ") for line in sample if line.strip()]
     numbers = all(is_number_or_missing(cell) for row in rows for cell in row)
-    if numbers and rows and min(map(len, rows)) > 1:  # names may hold spaces
+    if numbers and rows and min(map(len, rows)) > 1:  # names may contain spaces
         return " "
     widths = {}
     for delimiter in _DELIMITERS:
         reader = csv.reader(sample, delimiter=delimiter, skipinitialspace=True)
         try:
             counts = [len(row) for row in reader if row]
-        except csv.Error:  # a line of very many cells is none with another delimiter
+        except csv.Error:  # too long a cell with this delimiter
             counts = []
         # The sample may end inside a quoted cell.
         widths[delimiter] = counts[:-1] if len(sample) == _SAMPLE else counts

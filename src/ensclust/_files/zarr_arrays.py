@@ -1,4 +1,4 @@
-"""Zarr arrays on disk: opened only if reading them runs no code of theirs."""
+"""Zarr arrays on disk, opened only if reading them runs no foreign code."""
 
 import json
 from pathlib import Path
@@ -18,8 +18,8 @@ def is_zarr(path: Path) -> bool:
 def open_array(path: Path) -> Any:
     """Return a Zarr array, which is read chunk by chunk.
 
-    One that is compressed with pickle is refused, whether or not zarr would read it,
-    and so is one of which the chunks beside each other do not fit into memory.
+    Raises if it is compressed with pickle, whether or not zarr would read it, or if a
+    row of chunks does not fit in memory.
     """
     zarr = import_optional("zarr", "reading Zarr", "zarr")
     wrong = (ValueError, TypeError, KeyError, OSError)

@@ -32,6 +32,7 @@ from ensclust._stream.blocks import as_blocks
 from ensclust._support import memory, parallel
 from ensclust._support.features import Frame, uneven, validate_features
 from ensclust._support.kinds import is_dask_array, is_stream
+from ensclust._support.site import LinkedToSite
 from ensclust._support.validation import (
     check_choice,
     check_integer,
@@ -46,7 +47,7 @@ SCALE = 'scale="standard" makes all count alike.'
 OWN = {"kmeans": base_kmeans, "spectral": base_spectral}  # by what base= calls them
 
 
-class EnsembleGenerator(TransformerMixin, BaseEstimator):
+class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
     """Turn features into the labels of many base clusterings, as a transformer.
 
     Parameters are those of :func:`generate`.

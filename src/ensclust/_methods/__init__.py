@@ -1,4 +1,4 @@
-"""Methods: the estimators, one short file each, their table, and the one driver."""
+"""Methods, one short file each; their estimators, their table and the one driver."""
 
 from ensclust._methods.table import METHODS, make, methods
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ensclust._methods import driver
-from ensclust._methods.table import has_parameter, make
+from ensclust._methods.table import has_parameter, settle
 from ensclust._support.kinds import is_dask_array, is_stream, pandas_index
 from ensclust._support.validation import check_noise
 
@@ -38,16 +37,16 @@ def consensus(
         One of :func:`ensclust.methods`, or a method of your own:
         "package.module:Class", a class that derives from
         :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used. The
-        page "Evidence" shows what the default rests on.
+        page "Evidence" gives the reasons for the default.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" negative labels, the noise of a clustering, are one more
         cluster of it; NaN and None stay missing.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     checkpoint : path or None
-        Directory from which an interrupted run goes on: it keeps the counts of a
-        stream, also for one with more files, see :meth:`ensclust.Blocks.concat`, and
-        the merges of a tree (see :class:`ensclust.ECPCSHC`).
+        Directory from which an interrupted run continues: it keeps the counts of a
+        stream, also for a stream with more files, see :meth:`ensclust.Blocks.concat`,
+        and the merges of a tree (see :class:`ensclust.ECPCSHC`).
     **params
         Parameters of the method's estimator, such as ``steps=20``, ``weights`` for the
         base clusterings, or ``min_certainty``, which leaves doubtful objects at -1.
@@ -85,12 +84,9 @@ def consensus(
     is_kept = checkpoint is not None and has_parameter(method, "checkpoint")
     if is_kept or (checkpoint is not None and not is_stream(labels)):
         params["checkpoint"] = checkpoint
-    model = make(method, own, **params)
-    model._validate_params()
-    counts = driver.count(model, labels, ks, checkpoint)
-    solved = driver.solve(model, counts, ks, model._seeds()[1])
+    solved = settle(method, own, **params)._combine(labels, ks, checkpoint)
     names = ["free" if k is None else f"k{k}" for k in ks] if several else None
-    found = driver.leave_out(solved, model).labels(names)
+    found = solved.labels(names)
     if is_dask_array(labels):
         return found.to_dask()
     return _with_index(found, pandas_index(labels), names)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ensclust import similarity
 from ensclust._cuts.partition import RowCut, TransferCut
@@ -12,6 +11,7 @@ from ensclust._ensemble.flow import Counts
 from ensclust._methods.families import MetaClustering, check_similarity
 from ensclust._methods.mcla import metis_partitioner
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import StrOptions
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 from ensclust._trees.dendrogram import Tree
@@ -46,7 +46,7 @@ class CustomConsensus(MetaClustering):
         matrix; or the matrix itself, for precomputed labels.
     solver : {"tree", "ncut", "metis", "transfer-cut"}, default="tree"
         "tree" links the objects by the mean similarity of their clusters. "ncut" and
-        "metis" part the base clusters, and objects vote. "transfer-cut" cuts the
+        "metis" partition the base clusters, and objects vote. "transfer-cut" cuts the
         bipartite graph of distinct label rows and base clusters, in which the edge of a
         row sums the similarities of its clusters.
 

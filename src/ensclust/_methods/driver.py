@@ -27,7 +27,7 @@ from ensclust._trees.coassociation import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from ensclust._ensemble.flow import Assignment, Counts, Cut
-    from ensclust._methods.base import BaseConsensus
+    from ensclust._methods.base import Method
 
 
 _NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
@@ -89,7 +89,7 @@ class Solved:
         return np.column_stack(columns) if names else columns[0]
 
 
-def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -> Any:
+def count(model: Method, labels: Any, ks: list, checkpoint: Any = None) -> Any:
     """Return the Counts of label rows: an Ensemble, or the tally of a stream.
 
     ``labels`` is what :func:`ensclust.consensus` takes. What a stream cannot do for
@@ -107,7 +107,7 @@ def count(model: BaseConsensus, labels: Any, ks: list, checkpoint: Any = None) -
     )
 
 
-def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
+def solve(model: Method, whole: Any, ks: list, seed: int) -> Solved:
     """Solve what was counted, cut it for each k, and number clusters as they appear.
 
     ``seed`` decides the method's random choices. The model is not changed.
@@ -154,7 +154,7 @@ def solve(model: BaseConsensus, whole: Any, ks: list, seed: int) -> Solved:
 
 
 def solve_weighted(
-    model: BaseConsensus, whole: Ensemble, times: np.ndarray, ks: list, seed: int
+    model: Method, whole: Ensemble, times: np.ndarray, ks: list, seed: int
 ) -> Solved:
     """Do as :func:`solve`, with each object counted as so many, ``times``, (N,).
 
@@ -191,7 +191,7 @@ def refer(solved: Solved, reference: np.ndarray) -> Solved:
     return replace(solved, cuts=cuts)
 
 
-def leave_out(solved: Solved, model: BaseConsensus) -> Solved:
+def leave_out(solved: Solved, model: Method) -> Solved:
     """Give the label -1 to objects that their clusters hold by less than is asked for.
 
     Clusters keep their numbers, also where one has no object left.
@@ -215,7 +215,7 @@ def leave_out(solved: Solved, model: BaseConsensus) -> Solved:
     return replace(solved, cuts=cuts)
 
 
-def doubt_a_lump(model: BaseConsensus, found: Found, counts: Any) -> None:
+def doubt_a_lump(model: Method, found: Found, counts: Any) -> None:
     """Warn where nearly all objects are in one cluster, and the inputs do not say so.
 
     Inputs are the base clusterings that are as coarse, whose k largest clusters hold
@@ -342,7 +342,7 @@ def selected(assignment: Any, used: np.ndarray | None) -> Any:
     return assignment if used is None else Selected(assignment, used)
 
 
-def require_memory(model: BaseConsensus, counts: Counts) -> None:
+def require_memory(model: Method, counts: Counts) -> None:
     """Refuse now what would end for want of memory later."""
     memory.require(
         model._needed_memory(counts),

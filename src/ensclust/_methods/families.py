@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from ensclust._cuts.bipartite import BipartiteGraph, label_edges
 from ensclust._cuts.onehot_kmeans import Divergence, OneHotKMeans, check_init
@@ -14,9 +13,9 @@ from ensclust._cuts.partition import NormalisedCut
 from ensclust._cuts.voting import MetaClusters
 from ensclust._ensemble.flow import Counts
 from ensclust._ensemble.weights import DERIVED_WEIGHTS
-from ensclust._methods.base import BaseConsensus, missing_hook, positive
+from ensclust._methods.base import Method, missing_hook, positive
 from ensclust._methods.parameters import Parameters, parameter
-from ensclust._quality.certainty import Certainty
+from ensclust._support.constraints import StrOptions
 from ensclust._support.validation import check_cluster_weights
 from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Tree
@@ -33,7 +32,7 @@ class Weighted(Parameters):
     )
 
 
-class ClusterWeighted(BaseConsensus):
+class ClusterWeighted(Method):
     """For the methods in which weights of single base clusters have a meaning.
 
     It stands before the family among the bases of a class.
@@ -58,7 +57,7 @@ class ClusterWeighted(BaseConsensus):
         return cluster_mass(counts, weights, own)
 
 
-class Agglomeration(BaseConsensus):
+class Agglomeration(Method):
     """Link the objects of a co-association.
 
     A method supplies ``_coassociation(counts, weights)``, a
@@ -98,29 +97,8 @@ class Agglomeration(BaseConsensus):
         raise missing_hook(self, hook, "an ensclust.CoAssociation")
 
 
-class Sharing(Weighted, BaseConsensus):
+class Sharing(Weighted, Method):
     """For the methods in which base clusters vote for the objects that they hold."""
-
-    def memberships(self, X=None) -> np.ndarray:
-        """Return how the votes of each object are shared out, (n_samples, k) float64.
-
-        Rows sum to 1 (0 for an object without votes), columns are numbered as
-        ``labels_``. ``X=None`` means the training objects. Computed when asked for:
-        time M k per object beyond that of the base clusterers.
-        """
-        return super().memberships(X)
-
-    def certainty(self) -> Certainty:
-        """Return how far the base clusterings support the consensus, votes included.
-
-        Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, at most some
-        (110 + 4 M + 8 k) N bytes.
-        """
-        shares = self.memberships()
-        return Certainty.of(
-            self.ensemble_, self.labels_, weights=self.weights_, memberships=shares
-        )
 
 
 class MetaClustering(Sharing):
@@ -161,7 +139,7 @@ class MetaClustering(Sharing):
         return cluster_mass(counts, weights)
 
 
-class BipartiteCut(Weighted, BaseConsensus):
+class BipartiteCut(Weighted, Method):
     """Cut the graph of objects and base clusters.
 
     A method supplies ``_edges(counts, weights)``, a matrix R of base clusters: an
@@ -199,19 +177,8 @@ class BipartiteCut(Weighted, BaseConsensus):
         hook = "_edges(counts, weights)"
         raise missing_hook(self, hook, "an (Nc,) vector or (Nc, Nc) matrix R")
 
-    def memberships(self, X=None) -> np.ndarray:
-        """Return how near each object is to each cluster, (n_samples, k) float64.
 
-        Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
-        ``labels_``. Shares go with 1 / squared distance to the clusters' centres in the
-        space of the eigenvectors, as in fuzzy c-means, so the label has the largest.
-        ``X=None`` means the training objects. Computed when asked for: time M k + k^2
-        per object beyond that of the base clusterers.
-        """
-        return super().memberships(X)
-
-
-class OneHotMethod(BaseConsensus):
+class OneHotMethod(Method):
     """K-means on one-hot rows; a method supplies ``_divergence(weights)``."""
 
     # Least improvement of the objective that is worth another round.

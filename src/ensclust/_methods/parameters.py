@@ -1,7 +1,7 @@
 """Parameters of estimators: each is written once, as a field with what it may be."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from ensclust._support.documentation import document
 
@@ -12,7 +12,7 @@ def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
     Examples
     --------
     >>> from numbers import Integral
-    >>> from sklearn.utils._param_validation import Interval
+    >>> from ensclust._support.constraints import Interval
     >>> steps = parameter(Interval(Integral, 1, None, closed="left"), default=20)
     """
     metadata = {"constraints": list(constraints)} if constraints else {}
@@ -29,11 +29,13 @@ class Parameters:
     Shared wording fills docstrings, see ``document``.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list]] = {}
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" not in vars(cls):
             dataclass(eq=False, repr=False, kw_only=True)(cls)
-            cls._parameter_constraints = {  # type: ignore[attr-defined]
+            cls._parameter_constraints = {
                 own.name: own.metadata["constraints"]
                 for own in fields(cls)  # type: ignore[arg-type]
                 if own.metadata

@@ -6,13 +6,13 @@ from scipy import sparse
 from ensclust._cuts import microclusters
 from ensclust._cuts.partition import RowCut, TransferCut
 from ensclust._ensemble.flow import Counts
-from ensclust._methods.base import BaseConsensus, positive
+from ensclust._methods.base import Method, positive
 from ensclust._methods.parameters import parameter
 from ensclust._support import parallel
 from ensclust._support.documentation import MethodInfo
 
 
-class PTGP(BaseConsensus):
+class PTGP(Method):
     """Random walks between microclusters, then a cut of microclusters and clusters.
 
     Good where weak links between distant objects are mostly noise: only the closest

@@ -11,8 +11,8 @@ import numpy as np
 from ensclust._ensemble.agreement import mean_nmi
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods import driver
-from ensclust._methods.base import BaseConsensus, any_cut_is_fine
-from ensclust._methods.table import make, name_of
+from ensclust._methods.base import Method, any_cut_is_fine
+from ensclust._methods.table import name_of, settle
 from ensclust._quality import criteria as criteria_
 from ensclust._quality.criteria import CRITERIA, stands_out, suggest
 from ensclust._quality.k_selection import DEFAULT_CRITERION, KSelection
@@ -119,7 +119,7 @@ def select_k(
         else _check_range(k_range, sample.n_objects)
     )
     seed = rng.randint(2**31 - 1)
-    model = make(method, {"base": "precomputed"}, random_state=seed, **params)
+    model = settle(method, {"base": "precomputed"}, random_state=seed, **params)
     scores, labels = _scores(model, sample, ks, names)
     suggested = {name: suggest(name, ks, values) for name, values in scores.items()}
     found = KSelection(
@@ -180,7 +180,7 @@ def _sampled(
 
 
 def _scores(
-    model: BaseConsensus, ensemble: Ensemble, ks: list[int], names: list[str]
+    model: Method, ensemble: Ensemble, ks: list[int], names: list[str]
 ) -> tuple[dict[str, np.ndarray], dict[int, np.ndarray]]:
     """Return the value of each criterion for each k, and labels by their k."""
     labels: dict[int, np.ndarray] = {}

@@ -2,23 +2,22 @@
 
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval
-
 from ensclust import similarity
 from ensclust._ensemble.flow import Counts
 from ensclust._methods.base import positive
 from ensclust._methods.families import Agglomeration
 from ensclust._methods.parameters import parameter
+from ensclust._support.constraints import Interval
 from ensclust._support.documentation import MethodInfo
 from ensclust._trees.coassociation import CoAssociation
 
 
 class SRS(Agglomeration):
-    """SimRank: objects are alike in like clusters, clusters alike with like objects.
+    """SimRank: objects are similar in similar clusters, clusters with similar objects.
 
     The most thorough of the link-based refinements of :class:`EAC`: every pair of
-    clusters counts, also across clusterings. Once the slowest method by far, here as
-    fast as the others.
+    clusters counts, also across clusterings. Elsewhere the slowest method by far, here
+    it is as fast as the others.
 
     Parameters
     ----------

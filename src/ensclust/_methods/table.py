@@ -7,9 +7,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from sklearn.base import clone
-
-from ensclust._methods.base import BaseConsensus
+from ensclust._methods.base import Method
 from ensclust._support.documentation import FAMILIES
 from ensclust._support.validation import check_choice, unexpected
 
@@ -17,15 +15,20 @@ GROUP = "ensclust.methods"  # entry points by which other packages add methods
 
 
 class MethodTable(Mapping):
-    """Classes of methods by name, loaded when they are asked for.
+    """The estimators of methods by name, loaded when they are asked for.
 
-    Other packages add theirs by entry points of the group ``ensclust.methods``.
+    :meth:`method` gives the method alone, without scikit-learn. Other packages add
+    theirs by entry points of the group ``ensclust.methods``.
     """
 
     def __init__(self, homes: dict[str, str]):
         self._homes = homes
 
-    def __getitem__(self, name: str) -> type[BaseConsensus]:
+    def __getitem__(self, name: str) -> type[Any]:
+        return _estimator_of(self.method(name))
+
+    def method(self, name: str) -> type[Method]:
+        """Return the class that solves, which is not yet an estimator."""
         home = self._homes.get(name) or self.added()[name]
         return home.load() if hasattr(home, "load") else load(home)
 
@@ -149,17 +152,15 @@ def usual_methods() -> list[str]:
     return [*PAPER, *METHODS.added()]
 
 
-def load(home: str) -> type[BaseConsensus]:
+def load(home: str) -> type[Method]:
     """Return the class that "package.module:Class" names, or raise."""
-    from ensclust._methods.base import BaseConsensus  # noqa: PLC0415  its methods load
-
     module, _, name = home.partition(":")
     try:
         found = getattr(import_module(module), name, None)
     except Exception as error:
         msg = f"method={home!r} cannot be loaded: {type(error).__name__}: {error}."
         raise ValueError(msg) from error
-    if not (inspect.isclass(found) and issubclass(found, BaseConsensus)):
+    if not (inspect.isclass(found) and issubclass(found, Method)):
         msg = (
             f"method={home!r} is no consensus method: {module} has no class {name!r} "
             "that derives from ensclust.BaseConsensus."
@@ -168,13 +169,11 @@ def load(home: str) -> type[BaseConsensus]:
     return found
 
 
-def find(method: Any) -> type[BaseConsensus]:
+def find(method: Any) -> type[Method]:
     """Return the class of a method: by name, "module:Class", class or instance."""
-    from ensclust._methods.base import BaseConsensus  # noqa: PLC0415  its methods load
-
-    if isinstance(method, BaseConsensus):
+    if isinstance(method, Method):
         return type(method)
-    if inspect.isclass(method) and issubclass(method, BaseConsensus):
+    if inspect.isclass(method) and issubclass(method, Method):
         return method
     if isinstance(method, str) and ":" in method:
         return load(method)
@@ -185,18 +184,26 @@ def find(method: Any) -> type[BaseConsensus]:
             "compare(labels, k)."
         )
         raise ValueError(msg)
-    return METHODS[check_choice(method, "method", tuple(METHODS))]
+    return METHODS.method(check_choice(method, "method", tuple(METHODS)))
 
 
-def make(
-    method: Any, settled: dict[str, Any] | None = None, /, **params
-) -> BaseConsensus:
-    """Return an unfitted estimator of a method.
+def make(method: Any, settled: dict[str, Any] | None = None, /, **params) -> Any:
+    """Return an unfitted estimator of a method; else as :func:`settle`."""
+    return _made(_estimator_of(find(method)), method, settled or {}, params)
+
+
+def settle(method: Any, settled: dict[str, Any] | None = None, /, **params) -> Method:
+    """Return a method with its parameters, ready to solve; no estimator is needed.
 
     ``settled`` are parameters that the caller decides, which ``params`` may not. An
     instance keeps its own parameters where they do not say otherwise.
     """
-    cls, settled = find(method), settled or {}
+    return _made(find(method), method, settled or {}, params)
+
+
+def _made(
+    cls: type[Method], method: Any, settled: dict[str, Any], params: dict[str, Any]
+) -> Any:
     known = inspect.signature(cls).parameters
     for name, value in params.items():
         if name in settled:
@@ -212,9 +219,17 @@ def make(
             )
             raise TypeError(msg)
     if isinstance(method, cls):
+        from sklearn.base import clone  # noqa: PLC0415  an estimator has imported it
+
         told = {n: v for n, v in settled.items() if v != known[n].default}
         return clone(method).set_params(**told, **params)
     return cls(**settled, **params)
+
+
+def _estimator_of(method: type[Method]) -> type[Any]:
+    from ensclust._methods.estimators import estimator_of  # noqa: PLC0415  scikit-learn
+
+    return estimator_of(method)
 
 
 def has_parameter(method: Any, name: str) -> bool:
@@ -229,7 +244,7 @@ def name_of(method: Any) -> str:
 
 def _facts(name: str) -> dict[str, Any]:
     """Return what :func:`methods` can be asked for."""
-    info = METHODS[name].info
+    info = METHODS.method(name).info
     return {
         "level": info.level,
         "family": info.family,
@@ -241,9 +256,5 @@ def _facts(name: str) -> dict[str, Any]:
 
 def _who_has(parameter: str) -> str:
     """Return a sentence with the methods that have a parameter, if any."""
-    having = [
-        name
-        for name, cls in METHODS.items()
-        if parameter in inspect.signature(cls).parameters
-    ]
+    having = [name for name in METHODS if has_parameter(name, parameter)]
     return f" Methods with {parameter!r}: {', '.join(having)}." if having else ""

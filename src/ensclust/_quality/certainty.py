@@ -24,7 +24,7 @@ from ensclust._support.validation import (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certainty:
     """How far the base clusterings support a clustering; made by :meth:`Certainty.of`.
 

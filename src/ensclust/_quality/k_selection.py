@@ -15,7 +15,7 @@ from ensclust._support.validation import import_optional
 DEFAULT_CRITERION = "anmi"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KSelection:
     """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
 

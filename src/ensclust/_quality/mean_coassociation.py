@@ -21,7 +21,7 @@ from ensclust._support.validation import check_labelling
 from ensclust._trees.known_rows import per_clustering, ratio, row_blocks, sum_table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histograms:
     """A clustering of an ensemble's objects, counted over base clusters.
 

@@ -1,1 +1,1 @@
-"""Streams: rows in blocks, passes over them, what they add up to, their labels."""
+"""Streams: rows in blocks, passes over them, their counts and their labels."""

@@ -1,4 +1,4 @@
-"""Blocks: a table as a stream of row blocks, each of which can be read by itself."""
+"""Blocks: a table as a stream of row blocks that can be read independently."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Block:
     name : str
         Where they come from, for messages.
     load : callable, or delayed value
-        Returns their columns; what it is can be sent to another process.
+        Returns their columns; it can be sent to another process.
     n_rows : int or None
-        How many there are, if that is known.
+        How many there are, if known.
     identity : str
-        Tells them from others between runs; empty if nothing does.
+        Identifies them across runs; empty if that is not possible.
     """
 
     name: str
@@ -53,32 +53,32 @@ class Blocks:
     Parameters
     ----------
     source : path, array, list of arrays, callable or Blocks
-        An .npy, .parquet or .h5ad file; a directory of Parquet files, taken in the
-        order of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory
-        mapped or not); a list of arrays; or a function without arguments that returns
-        an iterator of arrays. Every pass calls it again, so a bare generator, which
-        would be empty at the second pass, is refused. A block whose rows are not those
-        of the pass before is refused by name.
+        An .npy, .parquet or .h5ad file; a directory of Parquet files, read in the order
+        of their names, or of a Zarr array; a Dask, Zarr or NumPy array (memory-mapped
+        or not); a list of arrays; or a function without arguments that returns an
+        iterator of arrays. Every pass calls the function again; a bare generator, which
+        would be empty in the second pass, raises. A block whose rows differ from those
+        of the previous pass raises with its name.
     rows : int or None, default=None
-        Rows per block, where the source leaves a choice; None is as many as hold 2^23
-        cells, in whole row groups or chunks. Never changes a result.
+        Rows per block, if the source leaves a choice; None means about 2^23 cells, in
+        whole row groups or chunks. Never changes a result.
     columns : sequence of str or None
         Names of the columns of a file to use, as in :func:`ensclust.io.read_labels`;
-        an h5ad file needs them.
+        required for an h5ad file.
     id_column : str or None
         The column of a file that names the objects, which is left out.
     content : "labels" or "features", default="labels"
         What a file holds.
     engine : "blocks" or "dask", default="blocks"
-        Who passes over the blocks: this process, one after the other, or Dask, with
-        the scheduler that is active; blocks of a Dask array always take Dask.
+        What reads the blocks: this process, one after the other, or Dask, with the
+        active scheduler; blocks of a Dask array always use Dask.
 
     Attributes
     ----------
     engine : str
         As above.
     paths : list of Path
-        The files or directories that are read, where they are known.
+        The files or directories that are read, if known.
     names : list of str or None
         Names of the columns of files; None for anything else.
 
@@ -112,10 +112,10 @@ class Blocks:
         self._list: list[Block] = []
         self._stamps: list[tuple[str, int, int]] = []
         self._content = content
-        # What the function returned, and how many blocks of it; for all copies.
+        # What the function returned, and how many blocks; shared by all copies.
         self._last: list = [None, None]
         self._function: Callable | None = None
-        self._maps: tuple[Callable, ...] = ()  # what is made of the function's blocks
+        self._maps: tuple[Callable, ...] = ()  # applied to the function's blocks
         if isinstance(source, Blocks):
             self.__dict__.update(source.__dict__)
             self.engine = "dask" if engine == "dask" else source.engine
@@ -125,7 +125,7 @@ class Blocks:
             self._take_dask(source)
         elif isinstance(source, Generator):
             msg = (
-                "labels is a generator, which can be passed over only once. Pass the "
+                "labels is a generator, which can be iterated only once. Pass the "
                 "function that makes it: consensus(make_blocks, ...), not "
                 "consensus(make_blocks(), ...)."
             )
@@ -137,12 +137,12 @@ class Blocks:
         elif isinstance(source, list | tuple):
             self._list = _number(source)
         else:
-            msg = f"{type(source).__name__} is no stream of blocks. Give {KINDS}."
+            msg = f"{type(source).__name__} is not a stream of blocks. Pass {KINDS}."
             raise TypeError(msg)
         if self._function is not None and self.engine == "dask":
             msg = (
                 'engine="dask" needs blocks that can be read in any order, which a '
-                "function does not give. Pass files, or a Dask array."
+                "function cannot provide. Pass files, or a Dask array."
             )
             raise ValueError(msg)
 
@@ -159,16 +159,16 @@ class Blocks:
         if hasattr(arrays, "__next__") and arrays is self._last[0]:
             msg = (
                 f"{self._function!r} returned the same iterator twice, which can be "
-                "passed over only once. Let it make a new one each time."
+                "iterated only once. It must return a new one each time."
             )
             raise TypeError(msg)
         self._last[0] = arrays
         return self._from_function(arrays)
 
     def _from_function(self, arrays: Any) -> Iterator[Block]:
-        """Yield the blocks that a function returned; one that fails is named."""
+        """Yield the blocks that a function returned, naming one that fails."""
         if not hasattr(arrays, "__iter__"):
-            msg = f"{self._function!r} returned {type(arrays).__name__}. Give {KINDS}."
+            msg = f"{self._function!r} returned {type(arrays).__name__}. Pass {KINDS}."
             raise TypeError(msg)
         i, left = 0, iter(arrays)
         while True:
@@ -186,19 +186,19 @@ class Blocks:
             yield Block(f"block {i}", load)
         if self._last[1] not in (None, i):
             msg = (
-                f"{i} blocks came; there were {self._last[1]} in the pass before. A "
-                "stream must give the same rows in every pass."
+                f"got {i} blocks; the previous pass had {self._last[1]}. A stream must "
+                "yield the same rows in every pass."
             )
             raise ValueError(msg)
         self._last[1] = i
 
     @property
     def n_blocks(self) -> int | None:
-        """The number of blocks; None where a function makes them."""
+        """The number of blocks; None if a function makes them."""
         return len(self._list) if self._function is None else None
 
     def __len__(self) -> int:
-        """Return the number of blocks, if it is known."""
+        """Return the number of blocks, or raise if it is unknown."""
         if self._function is not None:
             msg = f"{self!r} has no length: a function makes its blocks."
             raise TypeError(msg)
@@ -208,33 +208,33 @@ class Blocks:
         return True
 
     def check_unchanged(self) -> None:
-        """Raise if a file is another than when it was opened."""
+        """Raise if a file has changed since it was opened."""
         for name, *stamp in self._stamps:
             path = Path(name)
             if not path.exists() or list(block_files.stamp(path)) != stamp:
                 msg = (
-                    f"{name} has changed since it was opened: what is known of it no "
-                    "longer holds. Open it again."
+                    f"{name} has changed since it was opened, so its counts are no "
+                    "longer valid. Open it again."
                 )
                 raise ValueError(msg)
 
     def concat(self, *others: Any) -> Blocks:
-        """Return the stream of these rows and more, by the same clusterings.
+        """Return the stream with more rows of the same clusterings.
 
         Parameters
         ----------
-        *others : Blocks, or what they are made from
+        *others : Blocks, or any source for them
             More rows, with the same columns in the same order; equal label values are
-            the same base cluster. If one of them takes Dask, the whole does.
+            the same base cluster. If one of them uses Dask, the result does.
 
         Notes
         -----
-        With ``checkpoint=``, a fit to the longer stream goes on from the counts that a
-        fit to some of its files has kept, and counts only the blocks of the others.
+        With ``checkpoint=``, a fit to the longer stream starts from the counts saved by
+        a fit to some of its files, and only counts the blocks of the others.
 
-        More clusterings of the same objects cannot be joined to a stream: the pairs of
-        old and new base clusters have not been counted. Write all columns to one
-        source; in memory there is :meth:`ensclust.Ensemble.join`.
+        More clusterings of the same objects cannot be joined to a stream, because the
+        pairs of old and new base clusters have not been counted. Write all columns to
+        one source; in memory, use :meth:`ensclust.Ensemble.join`.
 
         Examples
         --------
@@ -249,7 +249,7 @@ class Blocks:
             if part._function is not None:
                 msg = (
                     f"{part!r} cannot be concatenated: a function makes its blocks. "
-                    "Let the function return the other blocks too."
+                    "Make the function return the other blocks too."
                 )
                 raise ValueError(msg)
             whole.names = whole.names or part.names
@@ -268,20 +268,20 @@ class Blocks:
 
     @property
     def path(self) -> Path | None:
-        """The file or directory that is read; None if it is not known, or several."""
+        """The file or directory that is read; None if unknown or several."""
         return self.paths[0] if len(self.paths) == 1 else None
 
     @property
     def identity(self) -> list[str] | None:
-        """What tells each block from others between runs; None if nothing does."""
+        """What identifies each block across runs; None if that is not possible."""
         known = [block.identity for block in self._list]
         return known if self._function is None and all(known) else None
 
     def map(self, function: Callable) -> Blocks:
-        """Return the stream of ``function(columns, number)``, labels made from it.
+        """Return the stream of ``function(columns, number)``, which makes labels.
 
         ``function`` takes the columns of a block and its number, returns a list of
-        columns, and can be sent elsewhere.
+        columns, and can be sent to another process.
         """
         other = copy(self)
         other._maps = (*self._maps, function)
@@ -292,7 +292,7 @@ class Blocks:
         return other
 
     def to_dask(self, n_columns: int) -> Any:
-        """Return integer labels as a lazy Dask array, chunks of unknown size if so."""
+        """Return integer labels as a lazy Dask array; chunk sizes may be unknown."""
         array = import_optional("dask.array", "the dask engine", "dask")
         delayed = import_optional("dask", "the dask engine", "dask").delayed
         return array.concatenate(
@@ -342,14 +342,14 @@ class Blocks:
         if array.ndim != 2 or not array.shape[1]:
             msg = (
                 f"labels is a Dask array of shape {array.shape}; expected two "
-                "dimensions, rows for objects and columns."
+                "dimensions, with one row per object."
             )
             raise ValueError(msg)
         whole = array.rechunk({1: -1})
         spans = pairwise([0, *accumulate(whole.chunks[0])])
         parts = zip(whole.to_delayed().ravel(), spans, strict=True)
         self._list = [
-            Block(f"block {i}", part)  # a chunk may be of unknown size
+            Block(f"block {i}", part)  # chunk sizes may be unknown
             if isnan(b)
             else Block(f"block {i}, {_rows(int(a), int(b))}", part, int(b - a))
             for i, (part, (a, b)) in enumerate(parts, start=1)
@@ -359,8 +359,8 @@ class Blocks:
     def _take_array(self, array: Any, rows: int | None, prefix: str = "") -> None:
         if len(array.shape) != 2 or 0 in array.shape:
             msg = (
-                f"an array of shape {array.shape} came; expected rows for objects and "
-                "columns, at least one of each."
+                f"got an array of shape {array.shape}; expected one row per object, "
+                "with at least one row and one column."
             )
             raise ValueError(msg)
         if (file := sources.whole_file(array)) is not None:
@@ -370,7 +370,7 @@ class Blocks:
         pieces = getattr(array, "chunks", None)
         step = _step(rows, array.shape[1], pieces[0] if pieces else 1)
         spans = pairwise([*range(0, array.shape[0], step), array.shape[0]])
-        here = isinstance(array, np.ndarray)  # then only rows of a block are sent
+        here = isinstance(array, np.ndarray)  # then only the rows of a block are sent
         self._list = [
             Block(
                 f"{prefix}{_rows(a, b)}",
@@ -385,12 +385,12 @@ class Blocks:
 
 
 def as_blocks(value: Any, content: str = "labels") -> Blocks:
-    """Return Blocks as they are, anything else as such."""
+    """Return Blocks unchanged, anything else as Blocks."""
     return value if isinstance(value, Blocks) else Blocks(value, content=content)
 
 
 def _identity(files: list[Path], *use: Any) -> str:
-    """Return what tells files, and the use that is made of them, from others."""
+    """Return what identifies files and how they are used."""
     return digest(repr(([_stamp(file) for file in files], use)).encode())
 
 
@@ -423,7 +423,7 @@ def _stack(load: Any) -> np.ndarray:
 
 def _number(arrays: Sequence) -> list[Block]:
     if not arrays:
-        msg = f"an empty list came. Give {KINDS}."
+        msg = f"got an empty list. Pass {KINDS}."
         raise ValueError(msg)
     return [
         Block(f"block {i + 1}", partial(columns_of, array))
@@ -432,17 +432,17 @@ def _number(arrays: Sequence) -> list[Block]:
 
 
 def _check_use(source: Any, **given: Any) -> None:
-    """Raise for what is said of a source too late, or is for files only."""
+    """Raise for arguments that come too late for a source, or are for files only."""
     if isinstance(source, str | os.PathLike):
         return
     for name, value in given.items():
         if value is not None and isinstance(source, Blocks):
             msg = (
-                f"{name}={value!r} is too late for Blocks. Say it where these are made."
+                f"{name}={value!r} is too late for Blocks. Pass it where they are made."
             )
             raise ValueError(msg)
         if value is not None and name != "rows":
-            msg = f"{name}={value!r} is for files; {type(source).__name__} came."
+            msg = f"{name}={value!r} is for files; got {type(source).__name__}."
             raise ValueError(msg)
 
 
@@ -450,15 +450,15 @@ def _without_arguments(function: Callable) -> Callable:
     try:
         inspect.signature(function).bind()
     except TypeError as error:
-        msg = f"{function!r} needs arguments ({error}). Give {KINDS}."
+        msg = f"{function!r} needs arguments ({error}). Pass {KINDS}."
         raise TypeError(msg) from error
-    except ValueError:  # some that are written in C do not say
+    except ValueError:  # some functions in C have no signature
         pass
     return function
 
 
 def _step(rows: int | None, n_columns: int, piece: int) -> int:
-    """Return the rows of a block, whole pieces unless the user says how many."""
+    """Return the rows per block, in whole pieces unless given by the user."""
     usual = max(1, CELLS // n_columns // piece) * piece
     return usual if rows is None else check_integer(rows, "rows")
 

@@ -1,7 +1,7 @@
-"""Counting a stream: what passes over blocks of label rows add up to.
+"""Counting a stream: sums over blocks of label rows.
 
-Everything that is summed is an integer, so neither the size of blocks nor the order in
-which they come can change a bit of what follows.
+Everything that is summed is an integer, so neither the size nor the order of blocks can
+change a bit of the result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ensclust._support.label_texts import are_numbers, meaning
 from ensclust._support.validation import explaining, gibibytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Encoding:
     """How the label values of a stream become cluster numbers.
 
@@ -42,12 +42,12 @@ class Encoding:
     noise : str
         What negative labels mean, as in :class:`Ensemble`.
     categories : tuple of ndarray
-        The label values of each clustering, sorted; empty until all are known.
+        The label values of each clustering, sorted; empty until all blocks are counted.
     used : tuple of int or None
-        The columns to use; None is all.
+        The columns to use; None for all.
     known : dict of int to tuple
-        Rows and checksum of each block, by its number, once it was counted; the
-        checksum is None where it is not known.
+        Rows and checksum of each counted block, by its number; the checksum is None if
+        unknown.
     """
 
     noise: str = "missing"
@@ -58,11 +58,11 @@ class Encoding:
     def encode(
         self, columns: Sequence[Any], number: int
     ) -> tuple[Ensemble, tuple[int, int]]:
-        """Return the rows of one block, coded by the values of all blocks.
+        """Return the rows of one block, encoded by the values of all blocks.
 
-        Until these are known, by its own, among which texts are names: that all of them
-        are numbers shows only at the end. Also return the number of rows and a checksum
-        of them; raise where these are not what they were when the block was counted.
+        Until these are known, by its own values, where strings are names, as only the
+        end shows whether all of them are numbers. Also return the number of rows and
+        their checksum; raise if these have changed since the block was counted.
         """
         used = range(len(columns)) if self.used is None else self.used
         chosen = [columns[m] for m in used]
@@ -86,14 +86,14 @@ class Encoding:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockCounts:
-    """What is known of some blocks of rows.
+    """The counts of some blocks of rows.
 
     Attributes
     ----------
     lengths : dict of int to int
-        Rows of each block, by its number.
+        Number of rows of each block, by its number.
     marks : dict of int to int
         Their checksums.
     n_absent : int
@@ -111,7 +111,7 @@ class BlockCounts:
     overlap: np.ndarray
 
     def __sizeof__(self) -> int:
-        """Return bytes; Dask plans memory and transfers by it."""
+        """Return bytes, by which Dask plans memory and transfers."""
         return self.overlap.nbytes + sum(column.nbytes for column in self.values)
 
 
@@ -133,7 +133,7 @@ def count_block(
 
 
 def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
-    """Return the counts of both; label values that only one has are made room for."""
+    """Return the counts of both, on the union of their label values."""
     check_widths(one.lengths, len(one.values), other.lengths, len(other.values))
     with explaining(f"block {min(other.lengths) + 1}", TypeError, raised=TypeError):
         values = tuple(map(unite, one.values, other.values, count()))
@@ -149,11 +149,11 @@ def add(one: BlockCounts, other: BlockCounts) -> BlockCounts:
 
 
 def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
-    """Raise where some blocks, keys of their lengths, have more columns than others."""
+    """Raise if some blocks, keyed by number, have more columns than others."""
     if n_columns != n_others:
         msg = (
             f"block {min(other) + 1} has {n_others} columns, block {min(one) + 1} has "
-            f"{n_columns}. Give the same columns in every block."
+            f"{n_columns}. Every block must have the same columns."
         )
         raise ValueError(msg)
 
@@ -161,7 +161,7 @@ def check_widths(one: dict, n_columns: int, other: dict, n_others: int) -> None:
 def fix_encoding(
     counts: BlockCounts, encoding: Encoding
 ) -> tuple[BlockCounts, Encoding]:
-    """Decide which columns of texts hold numbers, and know the encoding of all rows."""
+    """Decide which columns of strings are numbers, and return the final encoding."""
     values, places = [], []
     for m, texts in enumerate(counts.values):
         own, place = texts, np.arange(len(texts))
@@ -184,7 +184,7 @@ def fix_encoding(
     return replace(counts, values=tuple(values), overlap=overlap), known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The distinct label rows of some blocks, in lexicographic order.
 
@@ -193,7 +193,7 @@ class Rows:
     columns : ndarray of shape (M, F)
         Their codes.
     counts, first : ndarray of shape (F,)
-        How many objects have each, and the place of the first of them.
+        The number of objects with each row, and the position of the first.
     """
 
     columns: np.ndarray
@@ -201,12 +201,12 @@ class Rows:
     first: np.ndarray
 
     def __sizeof__(self) -> int:
-        """Return bytes; Dask plans memory and transfers by it."""
+        """Return bytes, by which Dask plans memory and transfers."""
         return self.columns.nbytes + self.counts.nbytes + self.first.nbytes
 
 
 def distinct(rows: Ensemble, start: int) -> Rows:
-    """Return the distinct ones of some rows; time a few sorts."""
+    """Return the distinct rows among some rows; time a few sorts."""
     fragments = rows.fragments()
     first = np.full(len(fragments.counts), rows.n_objects)
     np.minimum.at(first, fragments.inverse, np.arange(rows.n_objects))
@@ -214,7 +214,7 @@ def distinct(rows: Ensemble, start: int) -> Rows:
 
 
 def merge(one: Rows, other: Rows, *, categories: tuple, budget: int) -> Rows:
-    """Return the distinct rows of both, or raise where they exceed the budget."""
+    """Return the distinct rows of both, or raise if they exceed the budget."""
     columns = np.concatenate([one.columns, other.columns], axis=1)
     inverse = Ensemble.from_codes(columns, categories).fragments().inverse
     n = int(inverse.max()) + 1
@@ -227,27 +227,27 @@ def merge(one: Rows, other: Rows, *, categories: tuple, budget: int) -> Rows:
 
 
 def without_objects(categories: Sequence[np.ndarray]) -> Ensemble:
-    """Return an ensemble that knows its base clusters, and has no objects."""
+    """Return an ensemble with base clusters but no objects."""
     dtype = np.min_scalar_type(max(map(len, categories)))  # top value: the sentinel
     return Ensemble.from_codes(np.empty((len(categories), 0), dtype), categories)
 
 
 class Tally:
-    """Counts of a stream of blocks: what passes over its label rows added up.
+    """Counts of a stream of blocks, summed over its label rows.
 
-    Answers what a method may ask (:class:`ensclust._ensemble.flow.Counts`); what is per
-    object, it does not know.
+    Implements what a method may ask (:class:`ensclust._ensemble.flow.Counts`), except
+    for anything per object.
 
     Parameters
     ----------
     blocks : Blocks
         The stream.
     counted : BlockCounts
-        What counting it gave.
+        The result of counting it.
     encoding : Encoding
         How its labels become cluster numbers.
     checkpoint : Checkpoint or None
-        Where passes keep what they found.
+        Where passes save their results.
     budget : int
         Bytes that the distinct label rows may take.
 
@@ -256,7 +256,7 @@ class Tally:
     n_objects, n_absent : int
         Rows of the stream, and those that no clustering contains.
     offsets, sizes, categories, cluster_counts, has_missing
-        As those of an :class:`Ensemble`.
+        As in an :class:`Ensemble`.
     starts : list of int
         The first row of each block, and the number of all rows.
     """
@@ -286,7 +286,7 @@ class Tally:
         return self._counted.overlap.copy()
 
     def select(self, clusterings: np.ndarray) -> Tally:
-        """Return the counts of some clusterings (a mask), in one more pass."""
+        """Return the counts of some clusterings (a mask), in another pass."""
         return tally(
             self._stream(),
             self.encoding.select(clusterings),
@@ -296,7 +296,7 @@ class Tally:
 
     def present(self) -> Tally:
         """Return the counts of the objects that some clustering contains."""
-        other = Tally.__new__(Tally)  # a copy would leave out the stream, as pickles do
+        other = Tally.__new__(Tally)  # a copy would drop the stream, as pickling does
         vars(other).update(vars(self))
         other.n_objects, other.n_absent = self.n_objects - self.n_absent, 0
         other.has_missing = other._lacks_labels()
@@ -308,8 +308,8 @@ class Tally:
     def fragments(self) -> Fragments:
         """Return the distinct label rows; each stands for its objects.
 
-        One more pass, the first time. Raises TooManyRowsError where they take more than
-        the budget.
+        Takes another pass the first time. Raises TooManyRowsError if they exceed the
+        budget.
         """
         return self._fragments
 
@@ -333,7 +333,7 @@ class Tally:
         return first
 
     def fold(self, work: Callable, add: Callable, *, until: Any = None) -> Any:
-        """Return ``work(rows, first)`` of all blocks, combined: one more pass."""
+        """Return ``work(rows, first)`` of all blocks, combined, in another pass."""
         return fold(
             self._stream(),
             partial(_on_rows, encoding=self.encoding, starts=self.starts, work=work),
@@ -342,7 +342,7 @@ class Tally:
         )
 
     def take(self, objects: np.ndarray) -> Ensemble:
-        """Return the label rows of some objects, in order, in one more pass."""
+        """Return the label rows of some objects, in order, in another pass."""
         found = self.fold(partial(_chosen, objects=np.sort(objects)), dict.__or__)
         columns = np.concatenate([found[start] for start in sorted(found)], axis=1)
         return Ensemble.from_codes(columns, self.categories)
@@ -354,7 +354,7 @@ class Tally:
     def label_stream(
         self, assignments: list[Assignment], ks: list[int], names: list[str] | None
     ) -> LabelStream:
-        """Return the labels of the stream, made block by block when asked for."""
+        """Return the labels of the stream, computed block by block on demand."""
         return LabelStream(
             self._stream(),
             [
@@ -398,7 +398,7 @@ class Tally:
 
     def _stream(self) -> Blocks:
         if self._blocks is None:
-            msg = "the stream that these counts are of was not kept with them."
+            msg = "the stream of these counts was not saved with them."
             raise TypeError(msg)
         return self._blocks
 
@@ -406,7 +406,7 @@ class Tally:
         return self.n_objects
 
     def __getstate__(self) -> dict:
-        """Return the counts without the stream, which need not exist elsewhere."""
+        """Return the counts without the stream, which may not exist elsewhere."""
         kept = {n: v for n, v in vars(self).items() if n != "_fragments"}
         return {**kept, "_blocks": None, "_checkpoint": None}
 
@@ -426,8 +426,8 @@ def tally(
 ) -> Tally:
     """Return the counts of a stream, in one pass: Nc^2 numbers and one block.
 
-    Blocks whose counts are kept are not read. Those of some clusterings only are coded
-    by the values of all blocks, so they are counted again if there are more blocks.
+    Blocks whose counts are saved are not read. Counts of a subset of the clusterings
+    are encoded by the values of all blocks, so they are repeated for more blocks.
     """
     is_known = bool(encoding.categories)
     stage = f"counts-{encoding.noise}" + (f"-{encoding.used}" if is_known else "")
@@ -438,7 +438,7 @@ def tally(
         rest = fold(blocks, partial(count_block, encoding=encoding), add, skip=known)
         found = either(add, found, rest)
         if found is None:
-            msg = "the stream holds no objects. Give at least one block with a row."
+            msg = "the stream has no objects. Pass at least one block with a row."
             raise ValueError(msg)
         if checkpoint:
             checkpoint.save(stage, _arrays_of(found))
@@ -450,10 +450,10 @@ def tally(
 
 
 def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
-    """Return the checkpoint of a stream; its files tell whether they have changed."""
+    """Return the checkpoint of a stream of files, whose changes can be detected."""
     if (identity := blocks.identity) is None:
         msg = (
-            f"checkpoint={str(folder)!r} needs an input whose changes show: files. "
+            f"checkpoint={str(folder)!r} needs files, whose changes can be detected. "
             "Pass Blocks(path) (with engine='dask' for Dask), not an array or a "
             "function."
         )
@@ -469,9 +469,10 @@ def checkpoint_of(blocks: Blocks, folder: Any) -> Checkpoint:
 def _load(
     checkpoint: Checkpoint | None, stage: str, make: Callable, *, some: bool = False
 ) -> Any:
-    """Return ``make(arrays, numbers of blocks)`` of what a stage kept.
+    """Return ``make(arrays, numbers of blocks)`` of what a stage saved.
 
-    None if it kept nothing, or, unless ``some`` are enough, not of all blocks in order.
+    None if it saved nothing, or, unless ``some`` are enough, not for all blocks in
+    order.
     """
     if checkpoint is None:
         return None
@@ -491,9 +492,9 @@ def _counts_of(
     blocks: Blocks,
     known: Sequence[np.ndarray],
 ) -> BlockCounts:
-    """Return kept counts, of blocks that have these numbers now.
+    """Return saved counts of blocks, given the current numbers of the blocks.
 
-    Raises where they cannot be those of the blocks.
+    Raises if they cannot belong to the blocks.
     """
     n_columns = sum(name.startswith("values") for name in arrays)
     found = BlockCounts(
@@ -525,13 +526,13 @@ def _counts_of(
             (overlap[:, a:b].sum(axis=1) > sizes).any() for a, b in pairwise(offsets)
         )
     ):
-        msg = "the counts contradict one another, or the blocks."
+        msg = "the counts contradict each other or the blocks."
         raise ValueError(msg)
     return found
 
 
 def _renumbered(pairs: np.ndarray, numbers: list[int]) -> dict[int, int]:
-    """Return what was kept of blocks, in order, by the numbers that they have now."""
+    """Return what was saved for blocks, in order, by their current numbers."""
     kept = [value for _, value in sorted(pairs.tolist())]
     return dict(zip(numbers, kept, strict=True))
 
@@ -544,7 +545,7 @@ def _rows_of(
     sizes: np.ndarray,
     n_objects: int,
 ) -> Rows:
-    """Return kept rows, or raise where they cannot have been counted."""
+    """Return saved rows, or raise if they cannot have been counted."""
     rows = Rows(**arrays)
     columns, counts, first = rows.columns, rows.counts, rows.first
     top = frame.cluster_counts[:, None]
@@ -567,7 +568,7 @@ def _rows_of(
         ]
         is_sound = are_in_order and np.array_equal(np.concatenate(found), sizes)
     if not is_sound:
-        msg = "the rows contradict one another, or the counts."
+        msg = "the rows contradict each other or the counts."
         raise ValueError(msg)
     return rows
 
@@ -594,7 +595,7 @@ def in_memory(counts: Any) -> Ensemble:
 
 
 def _on_rows(columns, number: int, *, encoding, starts, work) -> Any:
-    """Work on the label rows of a block."""
+    """Apply ``work`` to the label rows of a block."""
     rows, _ = encoding.encode(columns, number)
     return work(rows, starts[number])
 
@@ -609,13 +610,13 @@ def _chosen(rows: Ensemble, start: int, *, objects: np.ndarray) -> dict:
 
 
 def _affordable(rows: Rows, budget: int) -> Rows:
-    """Return rows that fit the budget, or raise; it does not matter how they came."""
+    """Return rows that fit the budget, or raise, whatever their order."""
     needed = rows.__sizeof__()
     if needed > budget:
         msg = (
             f"more than {len(rows.counts):,} distinct label rows take over "
             f"{gibibytes(needed)}; the budget is {gibibytes(budget)}. Use ecpcs-mc or "
-            "mcla, whose memory does not depend on them, fewer or coarser base "
+            "mcla, whose memory does not depend on them, use fewer or coarser base "
             "clusterings, or raise max_memory."
         )
         raise TooManyRowsError(msg)

@@ -1,8 +1,8 @@
-"""Engines: who passes over blocks of rows, and combines what comes of each.
+"""Engines: what reads blocks of rows, and combines the results.
 
-Locally one block follows the other. With Dask, work on blocks becomes tasks of a graph,
-and what they give is combined in a tree, by whatever scheduler is active: threads, a
-``distributed.Client`` of a LocalCluster or of a cluster.
+Locally, blocks are read one after the other. With Dask, the work on blocks becomes
+tasks of a graph, whose results are combined in a tree by the active scheduler: threads,
+or the ``distributed.Client`` of a local or remote cluster.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -21,21 +21,21 @@ from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import NotWrittenError
 
 _FAN_IN = 8  # results that one task combines
-_TASKS = 4  # per thread and pass, where tasks read blocks themselves
-_LARGE = 2**22  # bytes from which shared data is kept out of the graph
+_TASKS = 4  # per thread and pass, if tasks read blocks themselves
+_LARGE = 2**22  # bytes above which shared data is kept out of the graph
 
 
 class Local:
     """One block after the other, in this process."""
 
-    wave = 1  # blocks that are worked on at a time
+    wave = 1  # blocks processed at a time
 
     def fold(self, blocks: Iterable[tuple[int, Block]], work, combine) -> Any:
         """Return ``work(columns, number)`` of all blocks, combined; None for none."""
         total = None
         for number, block in blocks:
             result = call(work, block.load, number, block.name)
-            with _naming(block.name):  # of other columns than those before it
+            with _naming(block.name):  # its columns may differ from earlier ones
                 total = either(combine, total, result)
         return total
 
@@ -55,7 +55,7 @@ class Dask:
             return None
         if any(hasattr(block.load, "dask") for _, block in parts):
             leaves = self.tasks(parts, work)
-        else:  # blocks that a task reads itself: one after the other, adding as it goes
+        else:  # a task reads several blocks, adding as it goes
             run, shared = self.delayed(_fold), _share(work)
             spans = parallel.blocks(len(parts), _TASKS * _n_threads())
             leaves = [run(shared, share, parts[a:b]) for a, b in spans]
@@ -73,12 +73,12 @@ class Dask:
         return [run(share, block.load, i, block.name) for i, block in blocks]
 
     def _compute(self, root: Any, leaves: list) -> Any:
-        """Compute a value, telling how many of the leaves are done."""
+        """Compute a value, reporting how many of the leaves are done."""
         client = _client()
         if client is None:
             return root.compute()
         distributed = import_optional("distributed", "the dask engine", "dask")
-        # Small values that follow the leaves, so that these need not be kept.
+        # Small values that depend on the leaves, which need not be kept.
         marks = [self.delayed(_mark)(leaf) for leaf in leaves]
         future, *marks = client.compute([root, *marks])
         for done, mark in enumerate(distributed.as_completed(marks)):
@@ -96,10 +96,10 @@ def fold(
     until: Any = None,
     skip: Container[int] = (),
 ) -> Any:
-    """Pass over blocks by their engine; None where there are none.
+    """Fold over blocks with their engine; None if there are none.
 
-    With ``until``, some blocks at a time, then twice as many, as long as it is not true
-    of what came out so far. ``skip`` has the numbers of blocks to leave out.
+    With ``until``, blocks are processed in batches of doubling size until it is true of
+    the result so far. ``skip`` has the numbers of blocks to leave out.
     """
     engine = Local() if blocks.engine == "blocks" else Dask()
     if until is None:
@@ -116,7 +116,7 @@ def fold(
 def with_numbers(
     blocks: Blocks, skip: Container[int] = ()
 ) -> Iterator[tuple[int, Block]]:
-    """Yield the blocks with their numbers, telling how far they are."""
+    """Yield the blocks with their numbers, reporting progress."""
     known = blocks.n_blocks if blocks.engine == "blocks" else None
     for number, block in enumerate(blocks):
         if number in skip:
@@ -127,9 +127,9 @@ def with_numbers(
 
 
 def call(work: Callable, source: Any, number: int, name: str) -> Any:
-    """Return ``work(columns, number)``; an error says which block it was.
+    """Return ``work(columns, number)``; errors name the block.
 
-    ``source`` is a block's rows, or the function that reads them.
+    ``source`` is the rows of a block, or the function that reads them.
     """
     with _naming(name):
         value = source() if callable(source) else source
@@ -138,7 +138,7 @@ def call(work: Callable, source: Any, number: int, name: str) -> Any:
 
 
 def _call_alone(work: Callable, source: Any, number: int, name: str) -> Any:
-    with parallel.alone():  # the scheduler's threads are enough
+    with parallel.alone():  # the scheduler already uses threads
         return call(work, source, number, name)
 
 
@@ -149,7 +149,7 @@ def _fold(work: Callable, combine: Callable, parts: list[tuple[int, Block]]) -> 
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Let errors say which block it was."""
+    """Name the block in errors."""
     try:
         yield
     except (TooManyRowsError, NotWrittenError):
@@ -165,7 +165,7 @@ def _columns(value: Any) -> list[np.ndarray]:
 
 
 def either(combine: Callable, one: Any, other: Any) -> Any:
-    """Combine what is there."""
+    """Combine two results, either of which may be None."""
     if one is None or other is None:
         return other if one is None else one
     return combine(one, other)
@@ -185,7 +185,7 @@ def _n_threads() -> int:
 
 
 def _client() -> Any:
-    """Return the client of a cluster that is active, or None."""
+    """Return the client of the active cluster, or None."""
     distributed = import_optional("distributed", "the dask engine", "dask")
     try:
         return distributed.default_client()
@@ -194,7 +194,7 @@ def _client() -> Any:
 
 
 def _share(value: Any) -> Any:
-    """Return something that tasks share, once in the graph or once on each worker."""
+    """Return a value for tasks to share, once in the graph or once per worker."""
     dask = import_optional("dask", "the dask engine", "dask")
     client = _client()
     if client is not None and _nbytes(value) > _LARGE:
@@ -203,7 +203,7 @@ def _share(value: Any) -> Any:
 
 
 def _nbytes(value: Any) -> int:
-    """Return the bytes of what a partial function brings along, at any depth."""
+    """Return the bytes of the arguments of a partial function, at any depth."""
     if isinstance(value, partial):
         return sum(map(_nbytes, value.keywords.values()))
     if isinstance(value, list | tuple):

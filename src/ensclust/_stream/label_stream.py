@@ -1,4 +1,4 @@
-"""Labels of a stream: made block by block, when they are asked for."""
+"""Labels of a stream, computed block by block on demand."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ _FORMATS = (".npy", ".parquet", ".zarr")
 
 
 class _Written(NamedTuple):
-    """What came of writing some blocks: cluster sizes, and rows to be written later."""
+    """The result of writing some blocks: cluster sizes, and rows to write later."""
 
     sizes: list[np.ndarray]
     rest: list[tuple[int, np.ndarray]]  # first row and labels, of chunks not yet full
@@ -36,29 +36,29 @@ class _Written(NamedTuple):
 class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
     """Labels of a stream of blocks.
 
-    Iterating gives the labels of one block after the other; ``np.asarray``, and any
-    operator or function of NumPy, all of them. Every use is one more pass over the
-    blocks; nothing of size N is kept.
+    Iterating yields the labels of one block after the other; ``np.asarray``, and any
+    operator or function of NumPy, gives all of them. Every use is another pass over the
+    blocks; nothing of size N is stored.
 
     Parameters
     ----------
     blocks : Blocks
         The stream.
     works : list of callable
-        ``work(columns, number)`` gives the labels of a block, for each number of
-        clusters, or raises where the block has changed.
+        For each number of clusters, ``work(columns, number)`` returns the labels of a
+        block, or raises if the block has changed.
     n_clusters : list of int
-        These numbers.
+        The numbers of clusters.
     starts : list of int
         First row of each block, and the number of all rows.
     names : list of str or None
-        Name of the column for each number of clusters; None where there is only one,
-        and labels have no columns.
+        Name of the column for each number of clusters; None if there is only one and
+        the labels have no columns.
 
     Attributes
     ----------
     shape : tuple of int
-        (N,), or (N, len(n_clusters)) where n_clusters was a list.
+        (N,), or (N, len(n_clusters)) if n_clusters was a list.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def sizes(self) -> list[np.ndarray]:
-        """Return the objects of every cluster, for each number of clusters."""
+        """Return the size of every cluster, for each number of clusters."""
         return fold(
             self._blocks,
             partial(_sizes, work=self._work, n_clusters=self.n_clusters),
@@ -135,14 +135,14 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
         Parameters
         ----------
         path : str or path
-            Ends in .npy; or in .parquet or .zarr, which become directories: a dataset
-            with a file for each block, or an array. With Dask, each worker writes what
-            it labels, so workers must reach the same directory.
+            Must end in .npy, or in .parquet or .zarr, which become directories: a
+            dataset with one file per block, or an array. With Dask, each worker writes
+            what it labels, so all workers must have access to the directory.
 
         Returns
         -------
         list of ndarray
-            For each number of clusters the number of objects of every cluster.
+            For each number of clusters, the size of every cluster.
         """
         check_path(path)
         path = Path(path)
@@ -160,7 +160,7 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
             return fold(self._blocks, work, partial(_join, fill=fill)).sizes
 
     def _create(self, suffix: str, part: Path) -> tuple[Callable, Callable | None]:
-        """Return what puts labels into a new file, and what fills chunks of one."""
+        """Return functions that write labels to a new file and fill its chunks."""
         if suffix == ".npy":
             np.lib.format.open_memmap(part, "w+", self.dtype, self.shape)
             reserve(part)
@@ -182,7 +182,7 @@ class LabelStream(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def check_output(path: Path, *sources: Path) -> None:
-    """Raise now what would stop labels of ``sources`` from being written later."""
+    """Raise now if labels of ``sources`` could not be written later."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         msg = f"{path} cannot be written in blocks. Use {', '.join(_FORMATS)}."
@@ -190,7 +190,7 @@ def check_output(path: Path, *sources: Path) -> None:
     for source in sources:
         refuse_input(path, source)
     if path.exists() and suffix != ".npy":
-        msg = f"{path} exists, and would become a directory. Delete it or name another."
+        msg = f"{path} exists, but must become a directory. Delete or rename it."
         raise FileExistsError(msg)
     check_writable(path)
 
@@ -203,7 +203,7 @@ def _labelled(columns, number: int, *, works, several: bool, starts) -> np.ndarr
 
 
 def _label_and_put(columns, number: int, *, work, put, starts, n_clusters) -> _Written:
-    """Label a block, put the labels where they belong, and return cluster sizes."""
+    """Label a block, write the labels, and return cluster sizes."""
     labels = work(columns, number)
     rest = put(number, starts[number], labels) or []
     return _Written(_count(labels, n_clusters), rest)
@@ -226,7 +226,7 @@ def _add_sizes(one: list[np.ndarray], other: list[np.ndarray]) -> list[np.ndarra
 
 
 def _put(path: Path, put: Callable, *block: Any) -> list | None:
-    with writing(path):  # or the error would name the block that is read
+    with writing(path):  # else the error would name the block being read
         return put(*block)
 
 
@@ -236,7 +236,7 @@ def _join(one: _Written, other: _Written, *, fill: Callable | None) -> _Written:
 
 
 def _sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the sum of two counts of which one may be longer."""
+    """Return the sum of two arrays of counts of possibly different length."""
     short, long = sorted((one, other), key=len)
     return long + np.pad(short, (0, len(long) - len(short)))
 
@@ -263,9 +263,9 @@ def _put_zarr(fill: Callable, number: int, start: int, labels: np.ndarray) -> li
 
 
 def _fill(part: Path, rows: int, n_objects: int, pieces: list) -> list:
-    """Write the chunks that pieces of labels fill; return what is left of them.
+    """Write the chunks that are complete; return the remaining pieces.
 
-    So no chunk is written by two workers, however blocks and chunks lie.
+    This way no chunk is written by two workers, however blocks and chunks align.
     """
     runs: list[tuple[int, list[np.ndarray]]] = []
     stop = -1

@@ -1,4 +1,4 @@
-"""Which columns of a table are used, by the names that users give."""
+"""Choose the columns of a table by name."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -12,7 +12,7 @@ def choose_columns(
     """Return the positions of the id column and of the columns to use."""
     for given, what in ((columns, "columns"), (exclude, "exclude")):
         if given is not None and (isinstance(given, str) or np.ndim(given) != 1):
-            msg = f"{what}={given!r}; expected a list of names of columns."
+            msg = f"{what}={given!r}; expected a list of column names."
             raise TypeError(msg)
     id_at = index if id_column is None else _position(path, names, id_column)
 

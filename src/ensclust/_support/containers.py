@@ -1,7 +1,7 @@
-"""Columns of pandas, polars and Arrow as arrays that keep every value.
+"""Columns of pandas, polars and Arrow as arrays, without loss.
 
-Where integers have nulls, these libraries' own arrays hold floats, in which integers
-above 2^53 become equal. Here they are masked arrays.
+These libraries convert integers with nulls to floats, in which integers above 2^53
+become equal. Here they become masked arrays.
 """
 
 import decimal
@@ -17,7 +17,7 @@ _NUMBERS = (numbers.Real, decimal.Decimal, type(None))
 
 
 def as_column(vector: Any) -> Any:
-    """Return one column, of whatever library, as an array, masked array or Coded."""
+    """Return a column of any library as an array, masked array or Coded."""
     if isinstance(vector, np.ndarray | Coded):
         return vector
     if hasattr(vector, "combine_chunks") or hasattr(vector, "to_pylist"):
@@ -32,7 +32,7 @@ def as_column(vector: Any) -> Any:
 
 
 def table_columns(table: Any) -> list | None:
-    """Return the columns of a DataFrame or an Arrow table; None of anything else."""
+    """Return the columns of a DataFrame or Arrow table; None for anything else."""
     if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas
         return [as_column(table.iloc[:, m]) for m in range(table.shape[1])]
     if hasattr(table, "get_columns"):  # polars
@@ -43,7 +43,7 @@ def table_columns(table: Any) -> list | None:
 
 
 def as_features(column: Any) -> np.ndarray:
-    """Return a column of features as one array: numbers as floats, NaN if missing."""
+    """Return a column of features as an array: numbers as floats, NaN if missing."""
     if isinstance(column, np.ma.MaskedArray):
         return np.ma.filled(column.astype(np.float64), np.nan)
     values = column.values if isinstance(column, Coded) else column
@@ -55,7 +55,7 @@ def as_features(column: Any) -> np.ndarray:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the parts of one column as one."""
+    """Return the parts of a column joined into one."""
     if len(parts) == 1:
         return parts[0]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
@@ -64,17 +64,17 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def objects(values: Any) -> np.ndarray:
-    """Return a sequence as an array of Python objects, one for each entry."""
+    """Return a sequence as an array of Python objects, one per entry."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def arrow_column(column: Any) -> Any:
-    """Return an Arrow array: categories as Coded, decimals as they are, exactly."""
+    """Convert an Arrow array: categories become Coded, decimals stay exact."""
     if hasattr(column, "combine_chunks"):
         column = column.combine_chunks()
-        if hasattr(column, "chunks"):  # several may be left, or none
+        if hasattr(column, "chunks"):  # there may be several, or none
             column = column.chunk(0) if column.num_chunks else column
     kind = str(column.type)
     if hasattr(column.type, "index_type"):

@@ -1,4 +1,4 @@
-"""Hashes of arrays, to know them again."""
+"""Hashes of arrays, to recognise them."""
 
 import hashlib
 import zlib
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def digest(*parts: np.ndarray | bytes) -> str:
-    """Return 64 hexadecimal digits for the bytes of all parts, one after the other.
+    """Return 64 hexadecimal digits for the concatenated bytes of all parts.
 
-    Types and shapes count only where a part says them.
+    Types and shapes count only if a part states them.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def digest(*parts: np.ndarray | bytes) -> str:
 
 
 def checksum(arrays: Iterable[np.ndarray]) -> int:
-    """Return a number of 32 bits for some arrays: less sure, 1.5 GB in a second.
+    """Return a 32-bit checksum of arrays: weaker than a digest, 1.5 GB per second.
 
     Examples
     --------
@@ -43,15 +43,15 @@ def checksum(arrays: Iterable[np.ndarray]) -> int:
 
 
 def check_unchanged(number: int, found: tuple, known: dict[int, tuple]) -> None:
-    """Raise where a block is not what it was in a pass before.
+    """Raise if a block differs from what it was in an earlier pass.
 
-    ``found`` is its number of rows and checksum, ``known`` these of all blocks.
+    ``found`` is its number of rows and checksum, ``known`` those of all blocks.
     """
     rows, mark = known.get(number, (0, None))
-    advice = "A stream must give the same rows in every pass."
+    advice = "A stream must yield the same rows in every pass."
     if found[0] != rows:
-        msg = f"{found[0]} rows came; there were {rows} in the pass before. {advice}"
+        msg = f"it has {found[0]} rows; the previous pass had {rows}. {advice}"
         raise ValueError(msg)
     if mark is not None and found[1] != mark:
-        msg = f"its {rows} rows are not those of the pass before. {advice}"
+        msg = f"its {rows} rows differ from those of the previous pass. {advice}"
         raise ValueError(msg)

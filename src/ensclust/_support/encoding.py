@@ -1,4 +1,4 @@
-"""From what users call labels to 0..n-1: one column at a time, whatever its source."""
+"""Encode labels of any kind as 0..n-1, one column at a time."""
 
 import decimal
 import math
@@ -22,19 +22,19 @@ from ensclust._support.validation import (
     mixed_labels,
 )
 
-NOWHERE = np.iinfo(np.int64).max  # place of a label that nobody has
-_ROWS = 2**13  # that are handled at a time: 64 kB of indices
+NOWHERE = np.iinfo(np.int64).max  # place of a label that does not occur
+_ROWS = 2**13  # handled at a time: 64 kB of indices
 
 
 class Coded:
-    """A column by its distinct values, such as categories.
+    """A column stored as codes and distinct values, like a categorical.
 
     Parameters
     ----------
     codes : ndarray of shape (N,)
         Position of each cell among the values; -1 for a missing cell.
     values : sequence
-        The values, of which some may not occur.
+        The values; some may not occur.
     """
 
     ndim = 1
@@ -46,7 +46,7 @@ class Coded:
         return len(self.codes)
 
     def tolist(self) -> list:
-        """Return the cells, None where they are missing."""
+        """Return the cells, None for missing ones."""
         return np.asarray(self).tolist()
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
@@ -56,11 +56,11 @@ class Coded:
 
 
 def as_sequence(vector: Any) -> Any:
-    """Return what has a length, or raise where one label stands for a clustering."""
+    """Return a sized label vector, or raise if a single label was passed."""
     is_text = isinstance(vector, str | bytes)
     if is_text or not hasattr(vector, "__iter__") or getattr(vector, "ndim", 1) == 0:
         msg = (
-            f"clusterings holds {vector!r} where one label per object belongs. Give a "
+            f"clusterings holds {vector!r}; expected one label per object. Pass a "
             "list of label vectors, [labels, ...]."
         )
         raise ValueError(msg)
@@ -70,7 +70,7 @@ def as_sequence(vector: Any) -> Any:
 def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
     """Return two sets of label values in types that compare exactly, or raise.
 
-    Texts are read as numbers where those that are known are numbers.
+    Strings are read as numbers if the known values are numbers.
     """
     kinds = values.dtype.kind, known.dtype.kind
     if not len(values) or not len(known) or kinds[0] == kinds[1]:
@@ -81,11 +81,11 @@ def comparable(values: np.ndarray, known: np.ndarray, m: int) -> tuple:
         if len(read) < len(texts) or None in read:
             raise mixed_labels(m, known.tolist()[0], values.tolist()[0])
         values = np.array(read)
-    return values.astype(object), known.astype(object)  # above 2**63 there is no int64
+    return values.astype(object), known.astype(object)  # int64 ends at 2**63
 
 
 def unite(one: np.ndarray, other: np.ndarray, m: int) -> np.ndarray:
-    """Return the label values of clustering m that either has, sorted, or raise."""
+    """Return the sorted union of two sets of label values, or raise."""
     if not len(one) or not len(other):
         return one if len(one) else other
     if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
@@ -98,7 +98,7 @@ def unite(one: np.ndarray, other: np.ndarray, m: int) -> np.ndarray:
 def encode_column(
     column: Any, index: int, noise: str = "missing", *, as_names: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Code one label column.
+    """Encode one label column.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ def encode_column(
     index : int
         Number of the column, for messages.
     noise : "missing" or "own-cluster", default="missing"
-        Whether negative labels are "not clustered", as NaN and None always are, or
-        together one more cluster, whose value is -1.
+        Whether negative labels mean "not clustered", as NaN and None always do, or
+        form one extra cluster, whose value is -1.
     as_names : bool, default=False
-        Whether texts are names also where all are whole numbers, as in a block of rows
-        whose other blocks may hold names.
+        Whether strings stay names even if all of them are whole numbers, as in a block
+        of rows when other blocks may hold names.
 
     Returns
     -------
@@ -150,13 +150,13 @@ def encode_column(
 
 
 def noise_of(values: np.ndarray) -> str:
-    """Return the ``noise`` under which a column with these values was coded."""
+    """Return the ``noise`` with which a column of these values was encoded."""
     own = "-1" if values.dtype.kind == "U" else -1
     return "own-cluster" if len(values) and (values == own).any() else "missing"
 
 
 def integers(values: list[int]) -> np.ndarray:
-    """Return sorted integers in a type that holds them exactly."""
+    """Return sorted integers as an array of a type that holds them exactly."""
     if not values or values[-1] < 2**63:
         return np.array(values, np.int64)
     return np.array(values, np.uint64 if values[0] >= 0 else object)
@@ -177,7 +177,7 @@ def _encode_masked(
 def _encode_objects(
     column: np.ndarray, index: int, noise: str, *, as_names: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column of Python objects: each distinct one is looked at once."""
+    """Encode a column of Python objects, reading each distinct one once."""
     lookup: dict[Any, int] = {}
     try:
         codes = np.fromiter(
@@ -192,7 +192,7 @@ def _encode_objects(
 
 
 def _check_kinds(found: list, texts: list[str], index: int, noise: str) -> None:
-    """Raise where a column mixes texts and numbers that would be clusters."""
+    """Raise if a column mixes strings and numbers that would be clusters."""
     least = -1 if noise == "own-cluster" else 0
     numbered = [n for n in found if isinstance(n, int) and n >= least]
     named = [text for text in texts if text != "-1" or noise == "own-cluster"]
@@ -205,7 +205,7 @@ def _check_kinds(found: list, texts: list[str], index: int, noise: str) -> None:
 def _encode_distinct(
     given: Sequence, codes: np.ndarray, index: int, noise: str, *, as_names: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column by its distinct values, of which some may not occur."""
+    """Encode a column given by its distinct values, some of which may not occur."""
     there = np.zeros(len(given) + 1, bool)
     there[codes] = True  # -1 is the last
     found: list[Any] = [None] * len(given)
@@ -235,20 +235,20 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     low, high = int(column.min()), int(column.max())
     if high < 0:
         return np.full(len(column), -1), np.zeros(0, np.int64)
-    if high > max(1024, 2 * len(column)):  # a table of all values would be too long
+    if high > max(1024, 2 * len(column)):  # a lookup table would be too long
         values, codes = np.unique(column, return_inverse=True)
         n_negative = int(np.searchsorted(values, 0))
         values = values.astype(np.int64) if high < 2**63 else values
         return np.maximum(codes - n_negative, -1), values[n_negative:]
-    # One slot more: negative labels are clipped to -1 and find -1 there.
+    # One extra slot: negative labels are clipped to -1 and find -1 there.
     present = np.zeros(high + 2, dtype=bool)
     clipped = column if low >= 0 else np.maximum(column, -1)
     for piece in pieces(clipped):
         present[piece] = True
     values = np.flatnonzero(present[:-1])
     if low >= 0 and len(values) == high + 1:
-        return column, values  # they are codes already
-    # The narrowest type that has room for -1, and for one more as noise may add it.
+        return column, values  # already encoded
+    # The narrowest type with room for -1 and for a cluster of noise.
     position = np.full(high + 2, -1, np.min_scalar_type(-len(values) - 1))
     position[values] = np.arange(len(values))
     return look_up(position, clipped, np.empty(len(column), position.dtype)), values
@@ -268,9 +268,10 @@ def look_up(table: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarra
 
 
 def first_places(labels: np.ndarray, n_labels: int) -> np.ndarray:
-    """Return where each of the labels 0, 1, ... stands first, ``NOWHERE`` if nowhere.
+    """Return where each label 0, 1, ... occurs first, ``NOWHERE`` if it does not.
 
-    One pass, which ends when all are found; only around a new label others are sorted.
+    A single pass that stops once all are found; only pieces with a new label are
+    sorted.
     """
     first = np.full(n_labels, NOWHERE)
     seen = np.append(np.zeros(n_labels, bool), True)
@@ -288,9 +289,9 @@ def first_places(labels: np.ndarray, n_labels: int) -> np.ndarray:
 
 
 def ranks(first: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the number of each label by first appearance, and how many appear.
+    """Return the rank of each label by first appearance, and how many appear.
 
-    ``first`` is where each stands first; a label that stands nowhere becomes -1.
+    ``first`` is where each label occurs first; a label that does not occur becomes -1.
     """
     n = int((first < NOWHERE).sum())
     rank = np.full(len(first), -1, np.int32)
@@ -319,14 +320,14 @@ def _is_hashable(value: Any) -> bool:
 
 
 _NO_LABEL = object()
-_BLANK = {"f": np.nan, "O": None, "U": ""}  # no label; of other types all are labels
+_BLANK = {"f": np.nan, "O": None, "U": ""}  # not a label; other types have none
 
 
 def _read(value: Any) -> Any:
-    """Return a whole number or a text; -1 if negative, None if missing, or _NO_LABEL.
+    """Return an int or a str; -1 if negative, None if missing, or _NO_LABEL.
 
-    A text means what it means in a file: "NA" is missing, and "-1" is what becomes of
-    "-3", "-1.0" and all other negative numbers.
+    A string means what it means in a file: "NA" is missing, and "-3", "-1.0" and all
+    other negative numbers become "-1".
     """
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -349,4 +350,4 @@ def _decoded(text: bytes) -> Any:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        return text  # which is no label
+        return text  # rejected as a label

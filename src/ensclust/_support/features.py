@@ -1,4 +1,4 @@
-"""Features: validated, and as numbers that k-means can work with and lose nothing."""
+"""Validate features, and place them so that k-means loses no precision."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ensclust._support.quiet import kept_filters
 from ensclust._support.validation import check_magnitude
 
 _ROWS = 8192  # rows placed at a time
-_PLAIN = 2.0**16  # spreads up to this, and down to its inverse, need no other unit
-_LARGEST = 2.0**60  # whose square float32 still holds
-_CENTRES, _TRIED = 64, 512  # rows by which it is tried whether float32 will do
-_LOSS = 0.01  # share by which a centre may be farther than the nearest
-_NOTHING = 1e-4  # share of a usual squared distance that does not count
-_UNEVEN = 10.0  # ratio of standard deviations from which small columns are drowned
-_DECIDING = 0.99  # share of squared distances that a few objects may not have
-_FEWEST = 20  # objects of which a few can be told
+_PLAIN = 2.0**16  # spreads from its inverse up to this keep unit 1
+_LARGEST = 2.0**60  # its square still fits in float32
+_CENTRES, _TRIED = 64, 512  # rows that test whether float32 suffices
+_LOSS = 0.01  # by how much a centre may be farther than the nearest
+_NOTHING = 1e-4  # negligible share of a typical squared distance
+_UNEVEN = 10.0  # ratio of standard deviations that drowns small columns
+_DECIDING = 0.99  # largest share of squared distances due to few objects
+_FEWEST = 20  # fewest objects for which "a few" makes sense
 _LOST = 0.002  # share of rows that may get such a centre
 
 
 class Frame(NamedTuple):
-    """How features become what k-means works on: ``(X - origin) / unit``, as ``dtype``.
+    """How features are placed for k-means: ``(X - origin) / unit``, as ``dtype``.
 
     Attributes
     ----------
     origin : ndarray of shape (n_features,) or None
-        The median of each feature; None where 0 is near enough, and X is not changed.
+        The median of each feature; None if 0 is close enough and X is not shifted.
     unit : float
-        A power of two, which costs no digits; 1 unless the spread is far from it.
+        A power of two, which loses no digits; 1 unless the spread is far from 1.
     dtype : str
-        "float32", unless some objects would get another centre than with "float64".
+        "float32", unless some objects would get a different centre than in "float64".
     """
 
     origin: np.ndarray | None
@@ -44,10 +44,10 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, sample: Any, low: np.ndarray, high: np.ndarray) -> Frame:
-        """Return the frame of objects, given a sample, and the range of all of them.
+        """Return the frame for objects, given a sample and the range of all of them.
 
-        A median, unlike a mean, is not drawn away from the bulk of the objects by a few
-        that are far out, so that differences in the bulk keep their digits.
+        Unlike a mean, a median is not pulled away from the bulk of the objects by a few
+        outliers, so differences within the bulk keep their digits.
         """
         median, spread = _middle(sample)
         unit = 1.0
@@ -63,7 +63,7 @@ class Frame(NamedTuple):
         return wide if _loses(narrow, wide, sample) else narrow
 
     def place(self, X: Any) -> Any:
-        """Return features in this frame, X itself where nothing changes."""
+        """Return features in this frame; X itself if nothing changes."""
         if self.origin is None and self.unit == 1.0:
             return X.astype(self.dtype, copy=False)
         if sparse.issparse(X):
@@ -76,15 +76,16 @@ class Frame(NamedTuple):
         return placed
 
     def largest(self, low: np.ndarray, high: np.ndarray) -> float:
-        """Return the largest number that features of this range become."""
+        """Return the largest absolute value that features of this range become."""
         ends = np.array([low, high], np.float64)
         ends = ends if self.origin is None else ends - self.origin
         return float(np.abs(ends / self.unit).max())
 
     def _place_sparse(self, X: Any) -> Any:
-        """Subtract medians that are not 0: more than half of such a feature is stored.
+        """Subtract the nonzero medians.
 
-        So there are at most twice as many numbers as before.
+        More than half of such a feature is stored, so the result stores at most twice
+        as many numbers.
         """
         X = X.astype(np.float64)
         if self.origin is not None and self.origin.any():
@@ -102,39 +103,39 @@ class Frame(NamedTuple):
 
 
 def extent(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each feature."""
+    """Return the smallest and the largest value of each feature."""
     if sparse.issparse(X):
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     return X.min(axis=0), X.max(axis=0)
 
 
 def uneven(sample: Any, rows: np.ndarray | None = None) -> tuple[str, str] | None:
-    """Say that few columns, or few objects, decide all distances, and what helps.
+    """Describe features whose distances are dominated by few columns or few objects.
 
-    Returns two sentences, None if all is well. A column counts as large if its standard
-    deviation is; where its quartiles are not, few objects make it so. ``rows`` are the
-    numbers of the sample's rows, for messages.
+    Returns a diagnosis and a remedy, None if all is well. A column is large if its
+    standard deviation is; if its interquartile range is not, few objects are the cause.
+    ``rows`` are the row numbers of the sample, for messages.
     """
-    few = "a few objects that are far out" + _far_rows(sample, rows)
-    cure = "Remove or clip them, unless they are to be clusters of their own."
+    few = "a few outliers" + _far_rows(sample, rows)
+    cure = "Remove or clip them, unless they should form clusters of their own."
     if not sparse.issparse(sample) and sample.shape[1] > 1:
         ratio = _ratio(sample.std(axis=0, dtype=np.float64))
         said = f"The largest standard deviation of a column is {ratio:,.0f} times the "
         low, high = np.quantile(sample, [0.25, 0.75], axis=0)
         if ratio >= _UNEVEN and _ratio(high - low) >= _UNEVEN:
-            return f"{said}median one: few columns decide alone.", ""
+            return f"{said}median: few columns dominate the distances.", ""
         if ratio >= _UNEVEN:
-            return f"{said}median one because of {few}.", cure
+            return f"{said}median because of {few}.", cure
     if few.endswith(")"):
-        return f"Nearly all of the squared distances are those of {few}.", cure
+        return f"Nearly all of the squared distances are due to {few}.", cure
     return None
 
 
 def _far_rows(sample: Any, rows: np.ndarray | None) -> str:
-    """Return ": row 7 (1e+08 in column 2)" of objects that decide alone, or nothing.
+    """Return ": row 7 (1e+08 in column 2)" for objects that dominate, or "".
 
-    These are at most one of 1,000 objects, or a single one, and have nearly all of the
-    squared distances from the median.
+    These are at most one in 1,000 objects, or a single one, that account for nearly all
+    of the squared distances from the median.
     """
     n = sample.shape[0]
     if n < _FEWEST:
@@ -162,16 +163,16 @@ def _far_rows(sample: Any, rows: np.ndarray | None) -> str:
 
 
 def _ratio(spread: np.ndarray) -> float:
-    """Return the largest of the numbers above 0, divided by their median."""
+    """Return the largest of the positive numbers divided by their median."""
     spread = np.sort(spread[spread > 0])
     return float(spread[-1] / spread[(len(spread) - 1) // 2]) if len(spread) else 1.0
 
 
 def _middle(sample: Any) -> tuple[np.ndarray, float]:
-    """Return the median of each feature, and the spread of all of them together.
+    """Return the median of each feature, and the joint spread of all features.
 
-    The spread is the root of the sum of squared median deviations, or where more than
-    half of each feature is one number, of squared mean deviations.
+    The spread is the root of the sum of squared median absolute deviations, or, if more
+    than half of the values of every feature are equal, of squared mean deviations.
     """
     n, d = sample.shape
     median, typical, average = np.zeros((3, d))
@@ -188,7 +189,7 @@ def _middle(sample: Any) -> tuple[np.ndarray, float]:
 
 
 def _loses(narrow: Frame, wide: Frame, sample: Any) -> bool:
-    """Whether float32 gives other centres to objects than float64, by trying it."""
+    """Test on a sample whether float32 assigns objects to other centres."""
     n = sample.shape[0]
     tried, centres = (
         np.unique(np.linspace(0, n - 1, min(n, size)).astype(int))
@@ -216,16 +217,16 @@ def validate_features(estimator: BaseEstimator, X, *, reset: bool = True):
         what = repr(X) if is_ensemble else f"the path {os.fspath(X)!r}"
         msg = (
             f"X is {what}; expected numbers. Read features with ensclust.io."
-            'read_features(path).values, or say base="precomputed" for labels.'
+            'read_features(path).values, or pass base="precomputed" for labels.'
         )
         raise TypeError(msg)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     try:
-        # errstate: of sums of what is too large
+        # errstate: sums of numbers that are too large
         with np.errstate(invalid="ignore"), kept_filters():
             return check_magnitude(validate_data(estimator, X, **options, reset=reset))
     except ValueError as error:
         if "X" in str(error):
             raise
-        msg = f"X is no table of numbers: {error}"
+        msg = f"X is not a table of numbers: {error}"
         raise ValueError(msg) from error

@@ -1,24 +1,24 @@
-"""What came in: a stream of rows, or rows in memory."""
+"""Kinds of input: a stream of rows, or rows in memory."""
 
 from collections.abc import Generator
 from typing import Any
 
 
 def pandas_index(labels: Any) -> Any:
-    """Return the index of a pandas DataFrame, or of Series in a list; None for none."""
+    """Return the index of a pandas DataFrame, or of Series in a list, or None."""
     tables = labels if isinstance(labels, list | tuple) else [labels]
     return next((own.index for own in tables if hasattr(own, "iloc")), None)
 
 
 def is_dask_array(value: Any) -> bool:
-    """Whether something is a Dask array, without importing Dask."""
+    """Whether ``value`` is a Dask array, without importing Dask."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 
 def is_stream(value: Any) -> bool:
-    """Whether something is, or must be taken as, a stream of blocks."""
+    """Whether ``value`` is, or must be treated as, a stream of blocks."""
     return (
-        getattr(type(value), "is_stream", False)  # Blocks say so
+        getattr(type(value), "is_stream", False)  # Blocks declare it
         or isinstance(value, Generator)
         or is_dask_array(value)
         or (callable(value) and not hasattr(value, "shape"))

@@ -1,4 +1,4 @@
-"""Memory: how much is left, and refusing what needs more before it is begun."""
+"""Available memory, and refusing work that needs more before it starts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from ensclust._support.validation import gibibytes
 
 _PROC = Path("/proc")
-_GROUPS = Path("/sys/fs/cgroup")  # the limits of containers
-# Limit, use and what of it is given up on demand: in versions 2 and 1 of groups.
+_GROUPS = Path("/sys/fs/cgroup")  # limits of containers
+# Limit, usage and its reclaimable part, in control groups version 2 and 1.
 _FILES = {
     2: ("memory.max", "memory.current", "inactive_file"),
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -15,10 +15,10 @@ _FILES = {
 
 
 def available() -> int | None:
-    """Return the bytes that can still be taken, None where nobody tells.
+    """Return the bytes that can still be allocated, None if unknown.
 
-    On Linux: free memory, what is taken back from caches of files, and swap; within the
-    limits of all containers that the process is in. Elsewhere what psutil tells.
+    On Linux: free memory, reclaimable file caches and swap, within the limits of all
+    containers of the process. On other systems, what psutil reports.
     """
     try:
         lines = (_PROC / "meminfo").read_text().splitlines()
@@ -31,16 +31,16 @@ def available() -> int | None:
 
 
 def require(needed: float, what: str, remedy: str) -> None:
-    """Raise a MemoryError if ``needed`` bytes for ``what`` are not to be had.
+    """Raise MemoryError if ``needed`` bytes for ``what`` are not available.
 
     Parameters
     ----------
     needed : float
         Bytes, at least.
     what : str
-        What takes them, to begin a sentence with.
+        What needs them, as the beginning of a sentence.
     remedy : str
-        What to do instead, a sentence.
+        What to do instead, as a sentence.
     """
     left = available()
     if left is not None and needed > left:
@@ -60,10 +60,10 @@ def _told_by_psutil() -> int | None:
 
 
 def _groups() -> Iterator[tuple[int, Path]]:
-    """Yield the control groups of the process, and those around them.
+    """Yield the control groups of the process and their parents.
 
-    A container may see its own group as the outermost one, whatever name it has
-    outside: a name that does not exist is as good as none.
+    A container may see its own group as the outermost one, whatever it is called on
+    the outside, so names that do not exist are skipped.
     """
     try:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
@@ -81,7 +81,7 @@ def _groups() -> Iterator[tuple[int, Path]]:
 
 
 def _left(version: int, group: Path) -> int | None:
-    """Return what the limit of a group leaves, None without a limit."""
+    """Return what the limit of a group leaves, None if it has no limit."""
     limit_file, use_file, cached_key = _FILES[version]
     try:
         limit = (group / limit_file).read_text().strip()

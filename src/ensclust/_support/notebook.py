@@ -12,7 +12,7 @@ _TABLE = (
     ";font-variant-numeric:tabular-nums"
 )
 _LINE = "1px solid rgba(128,128,128,.5)"
-_BAR = "rgba(68,119,170,.35)"  # seen on white and on black
+_BAR = "rgba(68,119,170,.35)"  # visible on white and on black
 
 
 class Share(float):
@@ -22,12 +22,12 @@ class Share(float):
 def table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = ""
 ) -> str:
-    """Return an HTML table, text on the left of its column and numbers on the right.
+    """Return an HTML table, text aligned left and numbers right.
 
     Parameters
     ----------
     caption, note : str
-        Above and below it.
+        Text above and below the table.
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences

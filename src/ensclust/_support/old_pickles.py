@@ -1,8 +1,8 @@
-"""Models that version 0.1 pickled: a sentence in place of a missing module."""
+"""Explain why models pickled by version 0.1 cannot be loaded."""
 
 import sys
 
-# Modules of 0.1 whose classes its pickles name, and that are elsewhere now or gone.
+# Modules that pickles of 0.1 refer to and that have moved or gone.
 _MOVED = frozenset(
     {
         "agreement",
@@ -23,21 +23,21 @@ _MOVED = frozenset(
 
 
 class OldModules:
-    """A finder that is asked last: it finds nothing, but says why."""
+    """A last-resort finder: it finds nothing, but explains why."""
 
     def find_spec(self, name: str, path=None, target=None) -> None:
         """Raise for a module that pickles of 0.1 ask for."""
         package, _, module = name.partition(".")
         if package == "ensclust" and module in _MOVED:
             msg = (
-                f"No module named {name!r}. If a model was being loaded: it was "
-                "pickled by ensclust 0.1, which this version does not read. Fit it "
+                f"No module named {name!r}. If you are loading a model, it was "
+                "pickled by ensclust 0.1, which this version cannot read. Fit it "
                 "again, or load it with ensclust 0.1."
             )
             raise ModuleNotFoundError(msg, name=name)
 
 
 def refuse_old_pickles() -> None:
-    """Let models that 0.1 pickled fail with a sentence."""
+    """Make models pickled by 0.1 fail with an explanation."""
     if not any(isinstance(finder, OldModules) for finder in sys.meta_path):
         sys.meta_path.append(OldModules())

@@ -1,4 +1,4 @@
-"""Threads over blocks of work; the result never depends on how many there are."""
+"""Threads over blocks of work; the result never depends on their number."""
 
 import os
 from collections import deque
@@ -16,14 +16,14 @@ from threadpoolctl import ThreadpoolController
 from ensclust._support.progress import tell
 from ensclust._support.shared import Shared
 
-_alone = ContextVar("whether one thread must do", default=False)
+_alone = ContextVar("whether to use one thread only", default=False)
 
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Return how many threads ``n_jobs`` asks for.
 
     ``None`` means one per core, as in scikit-learn's own OpenMP loops; negative
-    values count back from the number of cores, as joblib does. Always 1 inside of
+    values count back from the number of cores, as joblib does. Always 1 inside
     :func:`alone`.
     """
     if _alone.get():
@@ -32,8 +32,8 @@ def thread_count(n_jobs: int | None = None) -> int:
         return joblib.cpu_count()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
         msg = (
-            f"n_jobs={n_jobs!r} has no meaning. Use None or -1 for all cores, 1 for no "
-            "threads, or another integer."
+            f"n_jobs={n_jobs!r} is not supported. Use None or -1 for all cores, 1 for "
+            "no threads, or another nonzero integer."
         )
         raise ValueError(msg)
     return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
@@ -41,7 +41,7 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let work do with one thread, where somebody else has shared out the cores."""
+    """Run the work inside with one thread, as the cores are already shared out."""
     token = _alone.set(True)
     try:
         yield
@@ -80,8 +80,9 @@ def run(
 ) -> list:
     """Call ``work(*task)`` for each task, in threads; return the results in order.
 
-    ``work`` must release the GIL (a kernel) to gain anything. After an error no task is
-    begun, and those that were are waited for. With a ``phase``, progress is told.
+    ``work`` must release the GIL (a kernel) to gain anything. After an error no further
+    task is started, and running ones are waited for. With a ``phase``, progress is
+    reported.
     """
     tasks = list(tasks)
     threads = min(thread_count(n_jobs), len(tasks))
@@ -96,7 +97,7 @@ def run(
                 return
             results[i] = work(*tasks[i])
             done.append(i)
-            if phase is not None:  # only the thread that called shows it
+            if phase is not None:  # only the calling thread reports
                 tell(len(done), len(tasks), phase)
 
     others = [_pool(threads - 1).submit(take) for _ in range(threads - 1)]
@@ -104,7 +105,7 @@ def run(
         take()
     finally:
         left.clear()
-        # What has not begun may wait for a thread that waits for this one.
+        # Tasks not yet started may wait for a thread that waits for this one.
         begun = [other for other in others if not other.cancel()]
         wait(begun)
     for other in begun:
@@ -114,7 +115,7 @@ def run(
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the libraries' controller; looking them up takes milliseconds."""
+    """Return the BLAS controller, cached: finding the libraries takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -128,7 +129,7 @@ one_blas_thread = Shared(_limit_blas)  # one_blas_thread(): BLAS with one thread
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return the threads that are kept for this number; starting some takes 0.1 ms."""
+    """Return the pool for this number of threads, cached: starting one takes 0.1 ms."""
     return ThreadPoolExecutor(threads, thread_name_prefix="ensclust")
 
 

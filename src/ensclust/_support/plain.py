@@ -1,4 +1,4 @@
-"""Numbers and texts as readers and pages take them: plain, short, without NaN."""
+"""Numbers and strings for readers and pages: plain, short, without NaN."""
 
 from math import isnan
 from typing import Any
@@ -9,7 +9,7 @@ _LONGEST = 60  # characters of an id or a name
 
 
 def rounded(values: Any, digits: int = 4) -> list:
-    """Return numbers for JSON, None for NaN."""
+    """Return rounded numbers for JSON, None for NaN."""
     found = np.round(np.asarray(values, np.float64), digits).tolist()
     return [None if isnan(value) else value for value in found]
 
@@ -20,11 +20,11 @@ def percent(values: np.ndarray) -> list:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number of things, as in "1 object" and "1,200 objects"."""
+    """Return a count with its noun, as in "1 object" and "1,200 objects"."""
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def shortened(value: Any) -> str:
-    """Return a text of bounded length; ids often differ at their end only."""
+    """Shorten a string in the middle, as ids often differ only at their end."""
     text, half = str(value), _LONGEST // 2 - 1
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"

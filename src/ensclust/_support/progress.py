@@ -1,7 +1,7 @@
 """Progress on stderr: a moving bar on a terminal, plain lines elsewhere.
 
-Work has phases, one after the other, each with a name and a bar of its own that only
-moves on. The time left is that of the phase, from how long its work took so far.
+Work has successive phases, each with a name and a bar that only moves forward. The
+time left is that of the current phase, estimated from the time it has taken so far.
 """
 
 import os
@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Timer
 
-PATIENCE = 1.0  # seconds; what takes less needs no plain line
+PATIENCE = 1.0  # seconds; shorter work prints no plain line
 INTERVAL = 10.0  # seconds between plain lines about the same work
 
 _shown: ContextVar[Callable[[float, float, str], None] | None] = ContextVar(
-    "progress that is shown", default=None
+    "current progress display", default=None
 )
 
 
 def tell(done: float, total: float, phase: str = "") -> None:
-    """Say that ``done`` of ``total`` is done, to the progress that is shown, if any.
+    """Report that ``done`` of ``total`` is done to the progress display, if any.
 
-    ``phase`` names the work, where a call has several kinds of it one after the other.
+    ``phase`` names the work if a call does several kinds of it.
     """
     if show := _shown.get():
         show(done, total, phase)
@@ -32,7 +32,7 @@ def tell(done: float, total: float, phase: str = "") -> None:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Name the work inside, whose own phases come behind the name."""
+    """Name the work inside; the names of its own phases are appended."""
     show = _shown.get()
     if show is None:
         yield
@@ -53,21 +53,21 @@ def phase(name: str) -> Iterator[None]:
 def progress(
     text: str, *, total: float | None = None, quiet: bool = False
 ) -> Iterator[Callable[..., None]]:
-    """Show that work is going on; :func:`tell` says how much of it is done.
+    """Show progress of the work inside, as reported by :func:`tell`.
 
     Parameters
     ----------
     text : str
         What is being done.
     total : float, optional
-        What all parts of the work take together; one bar is then for all of them.
+        Total of all parts of the work, which then share one bar.
     quiet : bool
         Show nothing.
 
     Yields
     ------
     callable
-        To be called with the name of a part and what is done of the total.
+        Call it with the name of a part and how much of the total is done.
     """
     if quiet:
         yield lambda *_: None
@@ -85,7 +85,7 @@ def progress(
             work.move(done, of, name)
             renew()
 
-        # Work with parts of its own is not measured by what its parts tell.
+        # If the parts share a total, what they report themselves is ignored.
         token = _shown.set(show if total is None else None)
         try:
             yield begin
@@ -94,7 +94,7 @@ def progress(
 
 
 class _Work:
-    """What is being done: its phase, and how much of that is done."""
+    """The state of the work: its phase, and how much of that is done."""
 
     def __init__(self, text: str):
         self.text = text
@@ -104,8 +104,8 @@ class _Work:
         self._times = Counter({"": 1})
 
     def move(self, done: float, total: float, phase: str) -> None:
-        """Take over what is told: the phase goes on, or the next one begins."""
-        is_other = self.total not in (0, total)  # 0 is not known yet
+        """Update the state: continue the phase, or begin the next one."""
+        is_other = self.total not in (0, total)  # 0 means not yet known
         if phase != self.phase or is_other or done < self.done:
             self.begun = self.last
             self._times[phase] += 1
@@ -113,14 +113,14 @@ class _Work:
         self.last = time.monotonic()
 
     def words(self) -> str:
-        """Return what is being done; a phase that comes again has a number."""
+        """Describe the work; a phase that occurs again is numbered."""
         times, phase = self._times[self.phase], self.phase
         if times > 1:
             phase = f"{phase or 'part'} {times}"
         return ": ".join(filter(None, [self.text, phase, self.part]))
 
     def left(self) -> str:
-        """Return in words how long the phase will take, as far as it is known."""
+        """Return in words how long the phase will still take, if known."""
         if not 0 < self.done < self.total:
             return ""
         seconds = (self.last - self.begun) * (self.total - self.done) / self.done
@@ -128,7 +128,7 @@ class _Work:
 
 
 def in_words(seconds: float) -> str:
-    """Return a time for people."""
+    """Format a duration for people."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
@@ -140,11 +140,11 @@ def _moving_line(work: _Work) -> Iterator[Callable[..., None]]:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Column  # noqa: PLC0415
 
-    # One line, however long the names: what the other columns leave is for them.
+    # Always one line: names get the width that the other columns leave.
     rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     columns = [
         rich.SpinnerColumn(),
-        # no markup: names of files may hold [ ]
+        # no markup: file names may contain [ ]
         rich.TextColumn("{task.description}", markup=False, table_column=rest),
         rich.BarColumn(10),
         rich.TextColumn("{task.fields[share]}"),

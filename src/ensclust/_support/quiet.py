@@ -1,7 +1,7 @@
-"""Warnings that are not passed on, and filters of warnings left as they were.
+"""Suppress warnings, and keep the warning filters as they were.
 
-``warnings.catch_warnings`` is not for threads, and scikit-learn uses it in every check
-of an array: what is done with scikit-learn is done in a context from here.
+``warnings.catch_warnings`` is not thread-safe, and scikit-learn uses it in every array
+check, so scikit-learn is called inside a context from this module.
 """
 
 import re
@@ -14,8 +14,8 @@ from typing import Any
 
 from ensclust._support.shared import Shared
 
-_muted: ContextVar[str | None] = ContextVar("our warnings to leave out", default=None)
-_module: Any = warnings  # its type does not know that the filters are a list
+_muted: ContextVar[str | None] = ContextVar("our warnings to suppress", default=None)
+_module: Any = warnings  # typed as if the filters were no list
 
 
 def _keep() -> Callable[[], None]:
@@ -33,7 +33,7 @@ kept_filters = Shared(_keep)
 
 @cache
 def _ignored(category: type[Warning], message: str) -> Shared:
-    """Return the filter for warnings of others that begin with ``message``."""
+    """Return the filter for other packages' warnings that begin with ``message``."""
     pattern = re.compile(message) if message else None
     own = ("ignore", pattern, category, None, 0)
 
@@ -42,7 +42,7 @@ def _ignored(category: type[Warning], message: str) -> Shared:
         return remove
 
     def remove() -> None:
-        with suppress(ValueError):  # somebody else has put back theirs
+        with suppress(ValueError):  # others have restored their own filters
             _module.filters.remove(own)
 
     return Shared(add)
@@ -50,14 +50,14 @@ def _ignored(category: type[Warning], message: str) -> Shared:
 
 @contextmanager
 def ignoring(category: type[Warning], message: str = "") -> Iterator[None]:
-    """Leave out warnings of others that begin with ``message``, in all threads."""
+    """Suppress other packages' warnings that begin with ``message``, in all threads."""
     with kept_filters(), _ignored(category, message)():  # type: ignore[arg-type]
         yield
 
 
 @contextmanager
 def muted(message: str = "") -> Iterator[None]:
-    """Leave out warnings of ours that begin with ``message``, in this thread."""
+    """Suppress our own warnings that begin with ``message``, in this thread."""
     token = _muted.set(message)
     try:
         yield
@@ -66,6 +66,6 @@ def muted(message: str = "") -> Iterator[None]:
 
 
 def is_muted(message: str) -> bool:
-    """Whether a warning of ours is to be left out."""
+    """Whether one of our own warnings is suppressed."""
     pattern = _muted.get()
     return pattern is not None and re.match(pattern, message) is not None

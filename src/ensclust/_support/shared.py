@@ -1,4 +1,4 @@
-"""Settings of the whole process, changed for a while by calls that may overlap."""
+"""Process-wide settings, changed temporarily by calls that may overlap."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class Shared:
-    """A setting that the first of overlapping calls makes, and the last one undoes.
+    """A setting made by the first of several overlapping calls and undone by the last.
 
-    Were each call to put back what it found, one that came while another was going on
-    would put back what that one had set.
+    If each call restored what it found, a call that started during another would
+    restore what that one had set.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Shared:
         self._make = make
         self._lock = Lock()
         self._inside = 0
-        if hasattr(os, "register_at_fork"):  # or a child could find it locked for good
+        if hasattr(os, "register_at_fork"):  # else a child may find it locked forever
             os.register_at_fork(
                 before=self._lock.acquire,
                 after_in_parent=self._lock.release,
@@ -32,7 +32,7 @@ class Shared:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Return a context in which the setting is made."""
+        """Return a context in which the setting is active."""
         with self._lock:
             if not self._inside:
                 self._undo = self._make()

@@ -1,4 +1,4 @@
-"""Messages about input: what came in, what is allowed, what to do."""
+"""Checks of input, and their messages: what came in, what is allowed, what to do."""
 
 import importlib
 import numbers
@@ -18,16 +18,16 @@ LABEL_RULE = (
     'means "not clustered".'
 )
 
-_NUMBERS = 10_000  # cluster numbers that are taken for however few objects
-_LARGEST = 1e150  # what can be squared and added up
-_MOST_OBJECTS = 10**8  # whose pairs are counted in 64 bits
+_NUMBERS = 10_000  # cluster numbers below this are accepted for any number of objects
+_LARGEST = 1e150  # can still be squared and summed
+_MOST_OBJECTS = 10**8  # their pairs can be counted in 64 bits
 
-# Packages whose lines are not the user's: scikit-learn's call ours.
+# Packages whose frames are not the user's: scikit-learn and joblib call ours.
 _INSIDE = ("ensclust", "sklearn", "joblib")
 
 
 def unexpected(value: Any, name: str, what: str) -> ValueError:
-    """Return the error for a value that is not what a parameter takes."""
+    """Return the error for a value that a parameter does not accept."""
     return ValueError(f"{name}={value!r}; expected {what}.")
 
 
@@ -35,7 +35,7 @@ def unexpected(value: Any, name: str, what: str) -> ValueError:
 def explaining(
     what: str, *kinds: type[Exception], advice: str = "", raised: type = ValueError
 ) -> Iterator[None]:
-    """Say what went wrong before the words of an error of one of these kinds."""
+    """Prefix the message of errors of the given kinds with what went wrong."""
     try:
         yield
     except kinds as error:
@@ -44,11 +44,11 @@ def explaining(
 
 
 def bad_label(row: int, column: int, value: Any) -> ValueError:
-    """Return the error for one cell that is no label."""
+    """Return the error for a cell that is not a label."""
     if isinstance(value, int) and value.bit_length() > 64:
-        what = f"an integer of {value.bit_length()} bits; at most 64 are possible"
+        what = f"an integer of {value.bit_length()} bits; at most 64 are supported"
     else:
-        what = repr(value) + " is no label" * (not isinstance(value, numbers.Real))
+        what = repr(value) + " is not a label" * (not isinstance(value, numbers.Real))
     return ValueError(f"labels[{row}, {column}] = {what}. {LABEL_RULE}")
 
 
@@ -62,12 +62,12 @@ def mixed_labels(column: int, one: Any, other: Any) -> TypeError:
 
 
 def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
-    """Return the error for an array that is no N x M table of labels."""
+    """Return the error for an array that is not an N x M table of labels."""
     hint = (
-        "For label vectors, one or several, use "
+        "To pass one or more label vectors, use "
         "Ensemble.from_clusterings([v1, v2, ...])."
         if len(shape) == 1
-        else "Give one row per object and one column per base clustering."
+        else "Pass one row per object and one column per base clustering."
     )
     return ValueError(
         f"labels has shape {shape}; expected (n_objects, n_clusterings) with at "
@@ -76,45 +76,45 @@ def bad_label_shape(shape: tuple[int, ...]) -> ValueError:
 
 
 def check_rows(labels: Any, n_rows: int, n_columns: int) -> None:
-    """Doubt label rows of which there are fewer than columns.
+    """Reject or warn about labels that have fewer rows than columns.
 
-    Nested lists are refused, since they may as well be label vectors; an array or a
-    table has rows by definition, but may have come the wrong way round.
+    Nested lists are rejected, because they could just as well be label vectors. Arrays
+    and tables have well-defined rows, but may be transposed, so they only warn.
     """
     if n_columns <= n_rows:
         return
     if isinstance(labels, list | tuple):
         msg = (
-            f"labels, nested lists of shape ({n_rows}, {n_columns}), may mean two "
-            f"things. If each inner list is a clustering of {n_columns} objects, use "
+            f"labels, nested lists of shape ({n_rows}, {n_columns}), is ambiguous. "
+            f"If each inner list is a clustering of {n_columns} objects, use "
             "Ensemble.from_clusterings(labels); if each is an object with its labels "
             f"in {n_columns} clusterings, use np.array(labels)."
         )
         raise ValueError(msg)
     warn(
-        f"labels has {n_rows} rows, the objects, and {n_columns} columns, the "
-        "clusterings. If its rows are the clusterings, transpose it, or pass them to "
+        f"labels has {n_rows} rows (objects) and {n_columns} columns (clusterings). "
+        "If its rows are the clusterings, transpose it, or pass them to "
         "Ensemble.from_clusterings."
     )
 
 
 def ragged_rows(labels: Any) -> ValueError:
-    """Return the error for label rows of unlike lengths."""
+    """Return the error for label rows of different lengths."""
     lengths = [len(row) if hasattr(row, "__len__") else 1 for row in labels]
     unlike = [m for m, length in enumerate(lengths) if length != lengths[0]]
     shown = [f"labels[{m}] has {lengths[m]} labels" for m in (0, *unlike[:1])]
     return ValueError(
-        f"labels has rows of different length: {', '.join(shown)}. Give one row per "
+        f"labels has rows of different length: {', '.join(shown)}. Pass one row per "
         "object with one label per base clustering, -1 where there is none."
     )
 
 
 def no_table(labels: Any) -> ValueError:
-    """Return the error for labels that have neither rows nor columns."""
+    """Return the error for labels that are not a table."""
     hint = (
         "For a dict of label vectors use Ensemble.from_clusterings(labels.values())."
         if isinstance(labels, dict)
-        else "Give one row per object and one column per base clustering."
+        else "Pass one row per object and one column per base clustering."
     )
     shown = "None" if labels is None else f"of type {type(labels).__name__}"
     return ValueError(
@@ -124,22 +124,22 @@ def no_table(labels: Any) -> ValueError:
 
 
 def no_clusterings(clusterings: Any) -> TypeError:
-    """Return the error for what holds no label vectors."""
+    """Return the error for an argument that does not hold label vectors."""
     return TypeError(
-        f"clusterings is of type {type(clusterings).__name__}. Give a list of label "
+        f"clusterings is of type {type(clusterings).__name__}. Pass a list of label "
         "vectors, one per clustering."
     )
 
 
 @contextmanager
 def naming_index(name: str, value: Any, n: int) -> Iterator[None]:
-    """Say what an index may be, where NumPy says that it is none."""
+    """Explain which indices are valid when NumPy rejects one."""
     try:
         yield
     except IndexError as error:
         msg = (
-            f"{name}={value!r} does not choose among {n}: {error}. "
-            f"Give integers from 0 to {n - 1}, or a mask of {n}."
+            f"{name}={value!r} is not a valid index for {n} entries: {error}. "
+            f"Use integers from 0 to {n - 1}, or a mask of length {n}."
         )
         raise IndexError(msg) from error
 
@@ -147,7 +147,7 @@ def naming_index(name: str, value: Any, n: int) -> Iterator[None]:
 def check_n_clusters(n_clusters: Any, n_samples: int, n_columns: int = 0) -> int:
     """Return ``n_clusters`` as an int between 1 and ``n_samples``, or raise.
 
-    ``n_columns`` is that of the labels, which may have come the wrong way round.
+    ``n_columns`` is that of the labels, which may be transposed.
     """
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral):
         msg = (
@@ -160,8 +160,8 @@ def check_n_clusters(n_clusters: Any, n_samples: int, n_columns: int = 0) -> int
     msg = f"n_clusters={n_clusters} is less than 1. Use at least 1 cluster."
     if int(n_clusters) > n_samples:
         turned = (
-            f" labels has {n_samples} rows, the objects, and {n_columns} columns, the "
-            "clusterings; if yours are the other way round, pass labels.T."
+            f" labels has {n_samples} rows (objects) and {n_columns} columns "
+            "(clusterings); if yours is the other way round, pass labels.T."
         )
         msg = (
             f"n_clusters={n_clusters} is larger than n_samples={n_samples}. "
@@ -171,15 +171,15 @@ def check_n_clusters(n_clusters: Any, n_samples: int, n_columns: int = 0) -> int
 
 
 def check_noise(noise: Any) -> str:
-    """Return ``noise`` if it is one of the things that negative labels may mean."""
+    """Return ``noise`` if it is a known meaning of negative labels, or raise."""
     return check_choice(noise, "noise", ("missing", "own-cluster"))
 
 
 def late_noise(noise: str, ensemble: Any) -> ValueError:
-    """Return the error for ``noise`` that comes after the labels were coded."""
+    """Return the error for ``noise`` passed after the labels have been encoded."""
     return ValueError(
-        f"noise={noise!r} comes too late for {ensemble!r}, which no longer knows noise "
-        "from missing labels. Say it where the ensemble is made: "
+        f"noise={noise!r} comes too late for {ensemble!r}, which no longer "
+        "distinguishes noise from missing labels. Pass it when the ensemble is made: "
         f"Ensemble(labels, noise={noise!r}) or generate(X, noise={noise!r})."
     )
 
@@ -187,14 +187,14 @@ def late_noise(noise: str, ensemble: Any) -> ValueError:
 def check_labelling(labels: Any, n_objects: int, name: str = "labels") -> np.ndarray:
     """Return one cluster number per object, int64 with -1 for none, or raise."""
     array = np.asarray(labels)
-    rule = "Give one integer per object, 0 or more for a cluster and negative for none."
+    rule = "Pass one integer per object: 0 or more for a cluster, negative for none."
     if array.shape != (n_objects,):
         msg = f"{name} has shape {array.shape}; expected ({n_objects},). {rule}"
         raise ValueError(msg)
     if array.dtype.kind not in "iu":
         msg = f"{name} has type {array.dtype}. {rule}"
         raise TypeError(msg)
-    # Tables have a row for each number up to the largest.
+    # Tables are indexed by cluster number, up to the largest.
     if n_objects and (largest := int(array.max())) >= max(n_objects, _NUMBERS):
         msg = (
             f"{name} holds the number {largest} for {n_objects} objects. Number the "
@@ -205,12 +205,12 @@ def check_labelling(labels: Any, n_objects: int, name: str = "labels") -> np.nda
 
 
 def check_classes(values: Any, name: str) -> np.ndarray:
-    """Return one label per object, integers or texts, none missing, or raise."""
+    """Return one label per object, integers or strings, none missing, or raise."""
     try:
         array = np.asarray(values)
-    except ValueError:  # rows of unlike lengths
+    except ValueError:  # rows of different lengths
         array = np.empty((len(values), 0))
-    rule = "Give one integer or text per object."
+    rule = "Pass one integer or string per object."
     if array.ndim != 1 or not len(array):
         msg = f"{name} has shape {array.shape}; expected (n_objects,). {rule}"
         raise ValueError(msg)
@@ -233,7 +233,7 @@ def check_weights(weights: Any, n_clusterings: int) -> np.ndarray:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.empty((0, 0))
-    rule = f"Give {n_clusterings} numbers of at least 0, one per base clustering."
+    rule = f"Pass {n_clusterings} numbers >= 0, one per base clustering."
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if array.shape != (n_clusterings,):
         shape = np.shape(weights) if array.size else f"{weights!r}"
@@ -255,7 +255,7 @@ def check_cluster_weights(weights: Any, n_base_clusters: int) -> np.ndarray:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.empty((0, 0))
-    rule = f"Give {n_base_clusters} numbers above 0 and up to 1, one per base cluster."
+    rule = f"Pass {n_base_clusters} numbers in (0, 1], one per base cluster."
     bad = np.flatnonzero(~((array > 0) & (array <= 1)))
     if array.shape != (n_base_clusters,):
         shape = np.shape(weights) if array.size else f"{weights!r}"
@@ -271,14 +271,14 @@ def check_cluster_weights(weights: Any, n_base_clusters: int) -> np.ndarray:
 
 
 def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
-    """Return as how many each object counts, (N,) int64, not all 0, or raise."""
+    """Return how many times each object counts, (N,) int64, not all 0, or raise."""
     try:
         array = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.empty((0, 0))
     rule = (
-        f"Give {n_objects} whole numbers of at least 0, one per object: as how many "
-        "it counts."
+        f"Pass {n_objects} whole numbers >= 0, one per object: how many times it "
+        "counts."
     )
     if array.shape != (n_objects,):
         shape = np.shape(sample_weight) if array.size else f"{sample_weight!r}"
@@ -291,7 +291,7 @@ def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
     elif array.sum() > _MOST_OBJECTS:
         msg = (
             f"sample_weight adds up to {array.sum():g} objects; at most "
-            f"{_MOST_OBJECTS:,} can be counted. Divide it by a constant and round."
+            f"{_MOST_OBJECTS:,} are supported. Divide it by a constant and round."
         )
     else:
         return array.astype(np.int64)
@@ -299,13 +299,13 @@ def check_sample_weight(sample_weight: Any, n_objects: int) -> np.ndarray:
 
 
 def check_magnitude(X: Any) -> Any:
-    """Return features, dense or sparse, or raise where their squares are no floats."""
+    """Return features, dense or sparse, or raise if their squares would overflow."""
     values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > _LARGEST:
         msg = (
-            f"X holds numbers as large as {largest:g}, whose squares are too large for "
-            "64 bits. Divide X by a constant, which changes nothing else."
+            f"X holds numbers as large as {largest:g}, whose squares overflow 64-bit "
+            "floats. Divide X by a constant; this changes nothing else."
         )
         raise ValueError(msg)
     return X
@@ -314,9 +314,9 @@ def check_magnitude(X: Any) -> Any:
 def check_square(W: Any, name: str) -> np.ndarray:
     """Return ``W`` as a float64 square, symmetric, non-negative matrix, or raise."""
     with explaining(
-        f"{name} is no table of numbers",
+        f"{name} is not a table of numbers",
         *(TypeError, ValueError),
-        advice=". Give a square matrix.",
+        advice=". Pass a square matrix.",
         raised=TypeError,
     ):
         W = np.asarray(W, dtype=np.float64)
@@ -329,7 +329,7 @@ def check_square(W: Any, name: str) -> np.ndarray:
     elif (gap := _asymmetry(W)) > 1e-8 * max(1.0, W.max(initial=0.0)):
         msg = (
             f"{name} is not symmetric: entries differ by up to {gap:g} from their "
-            f"mirror image. Use ({name} + {name}.T) / 2 if that is what you mean."
+            f"mirror image. Use ({name} + {name}.T) / 2 to symmetrise it."
         )
     else:
         return W
@@ -337,7 +337,7 @@ def check_square(W: Any, name: str) -> np.ndarray:
 
 
 def _asymmetry(W: np.ndarray) -> float:
-    """Return how far entries are from their mirror images, without a second matrix."""
+    """Return the largest difference from the transpose, without a second matrix."""
     strips = [slice(i, i + 256) for i in range(0, len(W), 256)]
     return max((np.abs(W[i] - W[:, i].T).max() for i in strips), default=0.0)
 
@@ -346,7 +346,7 @@ def check_integer(value: Any, name: str, lowest: int = 1, hint: str = "") -> int
     """Return ``value`` as an int of at least ``lowest``, or raise."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or int(value) < lowest:
-        raise unexpected(value, name, f"an integer of at least {lowest}{hint}")
+        raise unexpected(value, name, f"an integer >= {lowest}{hint}")
     return int(value)
 
 
@@ -356,35 +356,35 @@ def check_steps(steps: Any) -> int:
 
 
 def check_lengths(steps: Any) -> list[int]:
-    """Return several numbers of random-walk steps, at least one, or raise."""
+    """Return one or more numbers of random-walk steps, or raise."""
     if isinstance(steps, str) or not hasattr(steps, "__iter__") or not len(steps):
-        raise unexpected(steps, "steps", "a list of integers of at least 1")
+        raise unexpected(steps, "steps", "a list of integers >= 1")
     return [check_steps(length) for length in steps]
 
 
 def check_counts(cluster_counts: Any, n_base_clusters: int) -> np.ndarray:
-    """Return the clusters of each base clustering, (M,) integers, or raise."""
+    """Return the number of clusters per base clustering, (M,) integers, or raise."""
     counts = np.asarray(cluster_counts)
     fits = counts.ndim == 1 and counts.dtype.kind in "iu" and counts.min(initial=0) >= 0
     if not fits or counts.sum() != n_base_clusters:
         raise unexpected(
             cluster_counts,
             "cluster_counts",
-            "a number of clusters for each base clustering, "
-            f"{n_base_clusters} together, one per row of W",
+            "the number of clusters of each base clustering, adding up to "
+            f"{n_base_clusters}, the number of rows of W",
         )
     return counts
 
 
 def check_decay(decay: Any) -> float:
-    """Return a factor of similarities, 0 to 1, or raise."""
+    """Return a factor for similarities, 0 to 1, or raise."""
     if not isinstance(decay, numbers.Real) or not 0 <= float(decay) <= 1:
         raise unexpected(decay, "decay", "a number from 0 to 1")
     return float(decay)
 
 
 def check_theta(theta: Any) -> float:
-    """Return a number above 0 that divides entropies, or raise."""
+    """Return a divisor of entropies, above 0, or raise."""
     is_number = isinstance(theta, numbers.Real) and not isinstance(theta, bool)
     if not is_number or not 0 < float(theta) < float("inf"):
         raise unexpected(theta, "theta", "a finite number above 0")
@@ -392,19 +392,19 @@ def check_theta(theta: Any) -> float:
 
 
 def check_threshold(threshold: Any) -> float:
-    """Return a similarity above 0, up to 1, or raise."""
+    """Return a similarity in (0, 1], or raise."""
     is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
     if not is_number or not 0 < float(threshold) <= 1:
-        raise unexpected(threshold, "threshold", "a number above 0 and up to 1")
+        raise unexpected(threshold, "threshold", "a number in (0, 1]")
     return float(threshold)
 
 
 def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
-    """Return the error for sparse features that a base clusterer does not take."""
+    """Return the error for sparse features that a base clusterer does not accept."""
     return ValueError(
-        f"base={clusterer!r} did not take X, a sparse matrix of shape {X.shape}: "
-        f'{error} Use base="kmeans", which takes it, generate with projection=50, '
-        "which shows clusterers 50 dense features, or pass X.toarray() "
+        f"base={clusterer!r} rejected X, a sparse matrix of shape {X.shape}: "
+        f'{error} Use base="kmeans", which supports sparse features, generate with '
+        "projection=50, which gives clusterers 50 dense features, or pass X.toarray() "
         f"({gibibytes(8 * X.shape[0] * X.shape[1])})."
     )
 
@@ -412,15 +412,15 @@ def no_sparse(clusterer: Any, X: Any, error: Exception) -> ValueError:
 def check_path(path: Any) -> None:
     """Raise unless ``path`` can name a file."""
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-        msg = f"path is of type {type(path).__name__}; expected the name of a file."
+        msg = f"path is of type {type(path).__name__}; expected a file name."
         raise TypeError(msg)
     if not os.fspath(path) or "\0" in os.fspath(path):
-        msg = f"path={os.fspath(path)!r} cannot be the name of a file."
+        msg = f"path={os.fspath(path)!r} is not a valid file name."
         raise ValueError(msg)
 
 
 def check_share(value: Any, name: str, n: int, what: str) -> int | None:
-    """Return how many of ``n`` a share or a number asks for; None for all of them."""
+    """Return how many of ``n`` a share or a number stands for; None for all."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if whole and 1 <= int(value) <= n:
         return int(value) if int(value) < n else None
@@ -429,8 +429,8 @@ def check_share(value: Any, name: str, n: int, what: str) -> int | None:
     raise unexpected(
         value,
         name,
-        "a share above 0 and up to 1.0, or a whole number "
-        f"from 1 to {n} of the {n} {what}",
+        f"a share of the {n} {what} as a float in (0, 1.0], or their number as an "
+        f"integer from 1 to {n}",
     )
 
 
@@ -440,7 +440,7 @@ def check_choice(
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join([*map(repr, choices), *["None"] * or_none])
-        msg = f"{name}={value!r} is not known. Use one of {allowed}."
+        msg = f"{name}={value!r} is not supported. Use one of {allowed}."
         raise ValueError(msg)
     return value
 
@@ -449,27 +449,31 @@ def check_choices(values: Any, name: str, choices: tuple[str, ...]) -> list[str]
     """Return some of ``choices``, each once, or raise with the list."""
     if isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
         allowed = ", ".join(map(repr, choices))
-        msg = f"{name}={values!r} is no list of names. Use a list of {allowed}."
+        msg = f"{name}={values!r}; expected a list with one or more of {allowed}."
         raise ValueError(msg)
     return list(dict.fromkeys(check_choice(value, name, choices) for value in values))
 
 
 def check_random_state(random_state: Any) -> np.random.RandomState:
     """Return the generator that scikit-learn makes of ``random_state``, or raise."""
-    from sklearn.utils import check_random_state as check  # noqa: PLC0415  import time
-
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
     try:
-        return check(random_state)
-    except (TypeError, ValueError) as error:
-        raise unexpected(
-            random_state,
-            "random_state",
-            "an integer from 0 to 2**32 - 1, a numpy.random.RandomState, or None",
-        ) from error
+        if isinstance(random_state, numbers.Integral):
+            return np.random.RandomState(int(random_state))
+    except ValueError:
+        pass
+    raise unexpected(
+        random_state,
+        "random_state",
+        "an integer from 0 to 2**32 - 1, a numpy.random.RandomState, or None",
+    )
 
 
 def gibibytes(n_bytes: float) -> str:
-    """Write a number of bytes for people."""
+    """Format a number of bytes in GiB."""
     return f"{n_bytes / 2**30:,.3g} GiB"
 
 
@@ -487,17 +491,17 @@ def import_optional(module: str, what: str, extra: str) -> Any:
 
 
 def lacking(error: ImportError) -> str:
-    """Say in a few words what a failed import needs."""
+    """Return in a few words what a failed import needs."""
     return install_line(error.name) if error.name else str(error)
 
 
 def install_line(package: str) -> str:
-    """Say that a package is needed, and how to get it."""
+    """Return a note that a package is needed, and how to install it."""
     return f"needs {package}: pip install {package}"
 
 
 def warn(message: str) -> None:
-    """Warn about a result to doubt, at the line outside that asked for it."""
+    """Issue a warning that points at the caller's line outside the package."""
     if is_muted(message):
         return
     frame, level = sys._getframe(1), 2

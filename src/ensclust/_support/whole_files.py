@@ -23,23 +23,23 @@ class NotWrittenError(OSError):
 
 
 class ClosedOutput(io.TextIOBase):
-    """Stands for standard output where it is closed: writing to it is an error."""
+    """Stands in for a closed standard output: writing to it raises."""
 
     def write(self, _: str) -> int:
         """Raise."""
-        msg = "standard output is closed. Open it, or name a file for the output (-o)."
+        msg = "standard output is closed. Open it, or name an output file (-o)."
         raise NotWrittenError(msg)
 
 
 def check_stdout() -> None:
-    """Raise where standard output is closed, before work that would be lost."""
+    """Raise if standard output is closed, before work that would be lost."""
     if sys.stdout is None or isinstance(sys.stdout, ClosedOutput):
         ClosedOutput().write("")
 
 
 @contextmanager
 def writing(path: str | os.PathLike) -> Iterator[None]:
-    """Name the file in what the system says about writing it."""
+    """Name the file in errors of the system about writing it."""
     try:
         yield
     except (BrokenPipeError, NotWrittenError):
@@ -51,7 +51,7 @@ def writing(path: str | os.PathLike) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of ``path`` when all is written."""
+    """Open a file that replaces ``path`` once everything is written."""
     if is_device(path):
         with writing(path), path.open("wb") as handle:
             yield handle
@@ -72,16 +72,16 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a whole file; its directory is made where there is none."""
+    """Write a whole file, creating its directory if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as handle:
         handle.write(content.encode() if isinstance(content, str) else content)
 
 
 def reserve(path: Path) -> None:
-    """Take the space of a file of holes, so that a full disk is an error now.
+    """Allocate the space of a sparse file, so that a full disk raises now.
 
-    Later, at a write through a memory map, it would end the process.
+    Later, when writing through a memory map, it would kill the process.
     """
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
@@ -89,7 +89,7 @@ def reserve(path: Path) -> None:
 
 
 def check_writable(path: str | os.PathLike) -> None:
-    """Raise now what would stop a file from being written to ``path`` later."""
+    """Raise now if a file could not be written to ``path`` later."""
     check_path(path)
     given, path = os.fspath(path), Path(path)
     if given.endswith(os.sep) or path.is_dir():
@@ -97,7 +97,7 @@ def check_writable(path: str | os.PathLike) -> None:
         raise IsADirectoryError(msg)
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        msg = f"{path} cannot be written: there is no directory {path.parent}."
+        msg = f"{path} cannot be written: directory {path.parent} does not exist."
         raise FileNotFoundError(msg)
     for place in [path] if is_device(path) else [folder, path]:
         if place.exists() and not os.access(place, os.W_OK):
@@ -106,27 +106,27 @@ def check_writable(path: str | os.PathLike) -> None:
 
 
 def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
-    """Raise where an output would replace what is read, or be read as part of it."""
+    """Raise if an output would replace the input or become part of it."""
     if source is None or not Path(source).exists():
         return
     if path.exists() and path.samefile(source) and not is_device(path):
-        msg = f"{path} is the input. Name another file for the output."
+        msg = f"{path} is the input. Choose another output file."
         raise ValueError(msg)
     if Path(source).is_dir() and Path(source).resolve() in path.resolve().parents:
-        msg = f"{path} is inside the input, {source}. Name a file elsewhere."
+        msg = f"{path} is inside the input {source}. Choose an output file elsewhere."
         raise ValueError(msg)
 
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Give a name beside ``path`` for what takes its place when all is written.
+    """Yield a temporary name beside ``path`` that replaces it once all is written.
 
-    For directories, and for files that several processes write. What stands at
-    ``path`` before is left alone until then; a directory is never replaced.
+    For directories, and for files written by several processes. An existing file at
+    ``path`` is left alone until then; an existing directory is never replaced.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        msg = f"{path} is a directory that exists. Delete it or name another."
+        msg = f"directory {path} already exists. Delete it or choose another name."
         raise FileExistsError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._methods.base import BaseConsensus
+from ensclust._methods.base import Method
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
 from ensclust._support.validation import check_labelling
@@ -18,7 +18,7 @@ _MOST_LEVELS = 100  # clusterings below each other
 def result_of(estimator: Any) -> Result:
     """Return what a consensus method found, or raise unless it is one after fit."""
     expected = "a consensus method of ensclust, such as ECPCSMC, after fit"
-    check_kind(estimator, "estimator", BaseConsensus, expected)
+    check_kind(estimator, "estimator", Method, expected)
     return estimator._result()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from ensclust._support.validation import import_optional
 
 # The first six are Okabe and Ito's. Each of the others is as far as possible from all
-# before it by CIEDE2000 and in Oklab, up to the tenth also as colour-blind readers see them, and is
-# visible on white paper and on the dark page of a report.
+# before it, by CIEDE2000 and in Oklab, up to the tenth also as colour-blind readers see
+# them, and is visible on white paper and on the dark page of a report.
 PALETTE = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
     *("#d55e00", "#883333", "#99cc88", "#775577", "#8877ff"),

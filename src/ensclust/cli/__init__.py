@@ -27,7 +27,7 @@ from ensclust.cli._report import certainty, report
 from ensclust.cli._run import cluster, consensus
 
 _COMPLETION = """\b
-Completion of commands, options, methods and files with the Tab key:
+To complete commands, options, methods and files with the Tab key:
   bash: eval "$(_ENSCLUST_COMPLETE=bash_source ensclust)"    in ~/.bashrc
   zsh:  eval "$(_ENSCLUST_COMPLETE=zsh_source ensclust)"     in ~/.zshrc
   fish: _ENSCLUST_COMPLETE=fish_source ensclust | source     in config.fish
@@ -35,18 +35,18 @@ Completion of commands, options, methods and files with the Tab key:
 
 
 class _OutputError(click.ClickException):
-    """Standard output cannot be written to."""
+    """Standard output is not writable."""
 
     exit_code = 2
 
 
 class _Commands(click.Group):
-    """A group that says what is wrong in one line and exits with 2."""
+    """A group that reports an error in one line and exits with status 2."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run; usage errors look like all other errors."""
-        kwargs["standalone_mode"] = False  # or click would print them itself
-        atexit.register(gc.freeze)  # else 0.4 s go by in search of cycles nobody needs
+        """Run, with usage errors formatted like all other errors."""
+        kwargs["standalone_mode"] = False  # else click would print them itself
+        atexit.register(gc.freeze)  # saves 0.4 s of garbage collection
         with _lossy(sys.stderr):
             try:
                 sys.exit(super().main(*args, **kwargs))
@@ -59,16 +59,16 @@ class _Commands(click.Group):
                 sys.exit(130)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what was typed, for reports to repeat."""
+        """Keep what was typed, for reports to show."""
         ctx.obj = list(args)
         if any(":" in word for word in args) and "" not in sys.path:
-            sys.path.insert(0, "")  # -m module:Class may name a file of this directory
+            sys.path.insert(0, "")  # -m module:Class may be a file in this directory
         if sys.stdout is None:
             from ensclust._support.whole_files import ClosedOutput  # noqa: PLC0415  slow
 
             sys.stdout = ClosedOutput()
         try:
-            return super().parse_args(ctx, args)  # writes the help, where it is asked
+            return super().parse_args(ctx, args)  # prints the help if requested
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -76,7 +76,7 @@ class _Commands(click.Group):
             raise _OutputError(said if error.strerror else str(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; its errors and warnings become one line each."""
+        """Run a command; each error or warning becomes one line."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *_, **__: _say("warning", message)
@@ -87,7 +87,7 @@ class _Commands(click.Group):
                     f"ensclust: interrupted{f': {stop}' if stop.args else ''}", err=True
                 )
                 ctx.exit(130)
-            except BrokenPipeError:  # "| head" has seen enough: click ends quietly
+            except BrokenPipeError:  # "| head" is done: click exits quietly
                 raise
             except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
                 if ctx.params["debug"]:
@@ -118,16 +118,16 @@ class _Commands(click.Group):
     epilog=_COMPLETION,
 )
 @click.version_option(__version__, prog_name="ensclust")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of errors.")
 @click.pass_context
 def main(ctx: click.Context, *, debug: bool) -> None:
-    """Many clusterings of the same objects in, one better clustering out."""
+    """Combine many clusterings of the same objects into one better clustering."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 class _Lossy(io.RawIOBase):
-    """A stream that forgets what it cannot write: nobody hears that stderr is full."""
+    """A stream that drops what it cannot write, for a stderr that is full."""
 
     def __init__(self, stream: Any):
         self._stream = stream
@@ -149,10 +149,10 @@ class _Lossy(io.RawIOBase):
 
 
 def _lossy(stream: Any) -> Any:
-    """Return a context in which a stderr that cannot be written to does no harm."""
-    if stream is None:  # closed: its number must not go to a file that is written
+    """Return a context in which a stderr that is not writable does no harm."""
+    if stream is None:  # closed: an output file must not get its number
         return redirect_stderr(Path(os.devnull).open("w"))
-    if id(stream) != id(sys.__stderr__):  # somebody else's
+    if id(stream) != id(sys.__stderr__):  # replaced by someone else
         return nullcontext()
     lossy = _Lossy(getattr(stream.buffer, "raw", stream.buffer))
     return redirect_stderr(
@@ -168,5 +168,5 @@ def _lossy(stream: Any) -> Any:
 def _say(kind: str, message: Any) -> None:
     text = re.sub(r"\s*\n\s*", " ", in_options(str(message)).strip())
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    # Not click.echo, which would write into a moving line of progress.
+    # Not click.echo, which would write into the progress bar.
     print(f"ensclust: {kind}: {text}", file=sys.stderr, flush=True)

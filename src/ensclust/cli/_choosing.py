@@ -31,7 +31,7 @@ from ensclust.cli._options import (
 from ensclust.cli._report import read_clustering
 from ensclust.cli._run import Run, read_table
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 
@@ -49,7 +49,7 @@ def methods(*, as_json: bool) -> None:
     from ensclust._methods import METHODS
     from ensclust._support.documentation import FAMILIES
 
-    about = {name: method.info for name, method in METHODS.items()}
+    about = {name: METHODS.method(name).info for name in METHODS}
     if as_json:
         click.echo(json.dumps({name: asdict(facts) for name, facts in about.items()}))
         return
@@ -68,7 +68,7 @@ def methods(*, as_json: bool) -> None:
 
 
 def _described(start: str, facts: MethodInfo) -> str:
-    """Return what a method does and what it costs, in lines of 80 columns."""
+    """Return what a method does and what it costs, in lines of 80 characters."""
     from ensclust._support.validation import install_line
 
     title = facts.title + ", finds k itself" * facts.free_k
@@ -80,21 +80,21 @@ def _described(start: str, facts: MethodInfo) -> str:
     return ("\n" + " " * len(start)).join([f"{start}{title}", *lines])
 
 
-@click.command(short_help="See several methods side by side.")
+@click.command(short_help="Compare several methods on the same clusterings.")
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
               help="Number of consensus clusters.")  # fmt: skip
 @click.option("--methods", type=names, metavar="A,B",
               show_default="those of the ECPCS paper",
-              help="Methods to compare; all is all that 'ensclust methods' lists."
+              help="Methods to compare, or all; see 'ensclust methods'."
               )  # fmt: skip
 @click.option("--truth", metavar="FILE|COLUMN",
-              help="True classes: a file, or a column of LABELS, which is then no base "
-              "clustering. Adds NMI, ARI and ECS of each method.")  # fmt: skip
-@click.option("--truth-column", metavar="NAME", show_default="its only column",
-              help="Column of the file with the true classes.")  # fmt: skip
+              help="True classes: a file, or a column of LABELS, which is then not "
+              "used as a base clustering. Adds NMI, ARI and ECS.")  # fmt: skip
+@click.option("--truth-column", metavar="NAME", show_default="the only column",
+              help="Column of the file that holds the true classes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", callback=no_stdout,
-              help="File for the labels, a column for each method.")  # fmt: skip
+              help="Also write the labels, one column per method.")  # fmt: skip
 @overwrite_option
 @seed_option
 @jobs_option
@@ -105,8 +105,8 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
             overwrite, as_json, quiet, **choice) -> None:  # fmt: skip
     """Run several methods on the clusterings in LABELS and compare the results.
 
-    Shows for each method its mean NMI with the base clusterings (ANMI) and its time,
-    and how far the methods agree with one another. LABELS is as in consensus.
+    Prints the mean NMI with the base clusterings (ANMI) and the time of each method,
+    and how far the methods agree with each other. LABELS is a file as for consensus.
     """
     from ensclust._files import h5ad
     from ensclust._methods.table import usual_methods
@@ -169,7 +169,7 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
 
     is_file = truth is not None and Path(truth).is_file()
     if column and not is_file:
-        msg = f"--truth-column {column} needs --truth FILE, a file that exists."
+        msg = f"--truth-column {column} needs --truth FILE, an existing file."
         raise click.UsageError(msg)
     if truth and choice["columns"] and not is_file:
         others = [name for name in choice["columns"] if name != truth]
@@ -190,23 +190,23 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
     return np.delete(table.values, at, axis=1), table.ids, table.values[:, at]
 
 
-@click.command("select-k", short_help="Find how many clusters there are.")
+@click.command("select-k", short_help="Suggest a number of clusters.")
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--k-range", type=k_range, metavar="LO-HI",
               show_default="2 to the square root of the number of objects, at most 50",
               help="Numbers of clusters to try.")  # fmt: skip
 @run_options("ecpcs-hc")
 def select_k(labels, k_range, **options) -> None:
-    """Say how many clusters suit the base clusterings in the columns of LABELS.
+    """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
-    LABELS is a file as for consensus, or - for CSV on stdin. Every number of clusters
-    is judged by several criteria; a star marks what each suggests.
+    LABELS is a file as for consensus, or - for CSV on stdin. Each number of clusters is
+    evaluated by several criteria; a star marks what each of them suggests.
     """
     run = Run("labels", labels, k_range or [2], **options)
     settings = run.settings()
     table = run.read(ensclust.io.read_labels)
     clock = stopwatch()
-    with progress(f"judging {len(table.values):,} objects", quiet=run.is_silent):
+    with progress(f"evaluating {len(table.values):,} objects", quiet=run.is_silent):
         found = ensclust.select_k(table.values, k_range, run.method, **settings)
     seconds = round(clock(), 3)
     if run.as_json:
@@ -227,13 +227,13 @@ def select_k(labels, k_range, **options) -> None:
     click.echo(str(found))
     if not run.quiet:
         click.echo(
-            f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects judged, "
+            f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects evaluated, "
             f"{seconds:.2f} s, seed {run.seed}",
             err=True,
         )
 
 
-@click.command("split-half", short_help="Compare the consensus of two halves.")
+@click.command("split-half", short_help="Compare the consensus of random halves.")
 @click.argument("labels", type=click.Path())
 @click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
               help="Number of consensus clusters.")  # fmt: skip
@@ -241,11 +241,11 @@ def select_k(labels, k_range, **options) -> None:
               metavar="N", help="Number of splits.")  # fmt: skip
 @run_options("ecpcs-mc")
 def split_half(labels, n_clusters, splits, **options) -> None:
-    """Say whether half of the clusterings in LABELS would have said the same.
+    """Test whether half of the clusterings in LABELS would give the same result.
 
-    Splits them at random into two halves, many times, and compares the consensus of
-    one half with that of the other. --json also has the figure of each object. LABELS
-    is as in consensus.
+    Repeatedly splits them at random into two halves and compares the consensus of one
+    half with that of the other. --json includes the values of each object. LABELS is a
+    file as for consensus.
     """
     run = Run("labels", labels, [n_clusters], **options)
     settings = run.settings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import phase, progress
 from ensclust.cli._options import json_option, no_stdout
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
 
 @click.command(short_help="Compare the methods on handwritten digits.")
 @click.option("-o", "--output", default="ensclust-demo-labels.csv", show_default=True,
-              metavar="FILE", help="File for the labels.",
+              metavar="FILE", help="Output file for the labels.",
               callback=no_stdout)  # fmt: skip
 @json_option
 def demo(output: str, *, as_json: bool) -> None:
@@ -42,19 +43,19 @@ def demo(output: str, *, as_json: bool) -> None:
         facts = {"scores": scores, "left_out": left_out, "output": output}
         click.echo(json.dumps({"dataset": "digits", **facts}))
     else:
-        click.echo(f"{as_text(scores, left_out)} Labels written to {output}")
+        click.echo(f"{as_text(scores, left_out)}\n\nLabels written to {output}")
 
 
 def run_demo(
     *, quiet: bool
 ) -> tuple[dict[str, np.ndarray], list[dict[str, Any]], dict[str, str]]:
-    """Return the truth and every method's labels, scores, and what others need."""
+    """Return the classes, labels and scores per method, and methods not installed."""
     from sklearn.datasets import load_digits
 
     X, truth = load_digits(return_X_y=True)
     scores = []
     with progress("demo", quiet=quiet):
-        ensclust.generate(X[:200], 4, random_state=0)  # loads what it needs
+        ensclust.generate(X[:200], 4, random_state=0)  # warm-up
         for name, base_k in _BASE_K.items():
             with phase(name):
                 seconds = stopwatch()
@@ -72,7 +73,7 @@ def run_demo(
 
 
 def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
-    """Return the scores as a table for people."""
+    """Return the scores as a table of text."""
     lines = [
         "Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes",
         "",
@@ -84,12 +85,41 @@ def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
     lines += [f"{name:22}{why}" for name, why in left_out.items()]
-    lines += [
-        "",
-        f"The first two rows are means of {_RUNS} runs; each method below combines the",
-        f"same {_RUNS} base clusterings.",
-    ]
+    lines += ["", *_explanation(scores)]
     return "\n".join(lines)
+
+
+def _explanation(scores: list[dict[str, Any]]) -> list[str]:
+    """Return how to read the table, and why some methods score below their inputs."""
+    from ensclust._methods import METHODS
+
+    low, high = _BASE_K["a base clustering"]
+    text = (
+        f"The first two rows are means of {_RUNS} runs. Each method below combines the "
+        f"same {_RUNS} base clusterings, which have {low} to {high} clusters each."
+    )
+    inputs = next((x["nmi"] for x in scores if x["name"] == "a base clustering"), 0)
+    below = [
+        row["name"]
+        for row in scores
+        if row["name"] in METHODS
+        and METHODS[row["name"]].info.family == "label rows"
+        and row["nmi"] < inputs
+    ]
+    if below:
+        text += (
+            f" {_listed(below)} {'stay' if len(below) > 1 else 'stays'} below "
+            "these inputs: they group label rows as k-means does, and do well only "
+            f"where base clusterings have about as many clusters as the result ({_K}). "
+            "They are here because papers compare against them."
+        )
+    return textwrap.wrap(text, 78)
+
+
+def _listed(names: list[str]) -> str:
+    """Return names as a sentence has them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _mean_score(

@@ -1,4 +1,4 @@
-"""What ``--engine dask`` runs on: threads, processes, or a cluster that exists."""
+"""Schedulers for ``--engine dask``: threads, processes, or an existing cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def dask_scheduler(address: str | None) -> Iterator[None]:
-    """Make the scheduler that is asked for the active one."""
+    """Activate the requested scheduler."""
     from ensclust._support.validation import import_optional  # noqa: PLC0415  heavy
 
     dask = import_optional("dask", "--engine dask", "dask")
@@ -27,7 +27,7 @@ def dask_scheduler(address: str | None) -> Iterator[None]:
     elif "://" in str(address):
         active = distributed.Client(address)
     else:
-        msg = f"--scheduler {address} is not known. Use threads, processes or tcp://..."
+        msg = f"--scheduler {address} is not supported. Use threads, processes or tcp://..."
         raise click.UsageError(msg)
     with active:
         yield
@@ -35,7 +35,7 @@ def dask_scheduler(address: str | None) -> Iterator[None]:
 
 @contextmanager
 def _processes(distributed: Any) -> Iterator[None]:
-    """Start workers, which leave Ctrl-C and the telling of errors to this process."""
+    """Start workers that leave Ctrl-C and error messages to this process."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
     try:
         cluster = distributed.LocalCluster(silence_logs=logging.CRITICAL)

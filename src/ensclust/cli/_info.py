@@ -1,4 +1,4 @@
-"""The command ``info``: what a file of labels or features holds, what to do with it."""
+"""The command ``info``: what a file holds, and what to do with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import ensclust
 from ensclust.cli._options import json_option, table_options
 from ensclust.cli._run import read_table
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from ensclust._ensemble.ensemble import Ensemble
 
 _CONTENT = (
-    "How to read FILE; by default as labels if every cell can be one, as features if "
-    "every cell is a number, else as a table of anything."
+    "How to read FILE. By default as labels if every cell can be a label, as features "
+    "if every cell is a number, else as a mixed table."
 )
 _SHOWN = 20  # columns in a text
-_ALIKE = 0.95  # NMI of clusterings that say nearly the same, as in Ensemble.redundant
+_ALIKE = 0.95  # NMI of nearly equal clusterings, as in Ensemble.redundant
 
 
-@click.command(short_help="Say what a file holds.")
+@click.command(short_help="Show what a file contains.")
 @click.argument("file", type=click.Path())
 @click.option("--as", "content", type=click.Choice(["labels", "features", "table"]),
               help=_CONTENT)  # fmt: skip
 @table_options
 @json_option
 def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
-    """Say what FILE holds: objects, columns, clusters, missing labels, distinct rows.
+    """Show what FILE contains: objects, columns, clusters, missing and distinct labels.
 
-    FILE is as in consensus or cluster; of a table of anything, each column is shown
-    with its type, missing cells, distinct values and what it could be. Suggestions say
-    what may be wrong with it and which command to run.
+    FILE is a file as for consensus or cluster. For a mixed table, each column is listed
+    with its type, missing cells, distinct values and possible use. Suggestions point
+    out likely problems and the command to run next.
     """
     facts = read_table(describe, file, quiet=as_json, content=content, **choice)
     click.echo(json.dumps(facts) if as_json else as_text(facts))
@@ -51,7 +51,7 @@ def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
 def describe(
     path: str | os.PathLike, *, content: str | None = None, **choice: Any
 ) -> dict[str, Any]:
-    """Return what a file holds as plain values, with suggestions in words.
+    """Return what a file contains as plain values, with suggestions.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ def describe(
         A file that :func:`ensclust.io.read_labels` or ``read_features`` reads.
     content : "labels", "features", "table" or None
         How to read it; by default as labels if every cell can be one, as features if
-        every cell is a number, else as a table of anything. An h5ad file without
-        ``columns`` is only looked at.
+        every cell is a number, else as a mixed table. For an h5ad file without
+        ``columns``, only its structure is read.
     **choice
-        ``columns``, ``exclude``, ``id_column`` and ``header``, as those functions take
-        them.
+        ``columns``, ``exclude``, ``id_column`` and ``header``, passed to those
+        functions.
 
     Returns
     -------
     dict
         Its "content" is "labels", "features", "table" or "anndata". Time and memory are
-        those of reading the table twice, and for labels of finding the
-        distinct rows, a sort of N, and of comparing the M columns, N M^2 / 2.
+        those of reading the table twice; for labels, also of sorting the N rows and
+        comparing the M columns, N M^2 / 2.
     """
     is_h5ad = Path(path).suffix.lower() == ".h5ad"
     if is_h5ad and Path(path).exists() and not choice.get("columns") and not content:
@@ -79,7 +79,7 @@ def describe(
     read = {"labels": _of_labels, "features": _of_features, "table": _of_table}
     if content:
         return read[content](path, call, choice)
-    if os.fspath(path) == "-":  # which cannot be read again
+    if os.fspath(path) == "-":  # cannot be read twice
         return _of_labels(path, call, choice)
     table = None if is_h5ad else _of_table(path, call, choice)
     if table is None or _may_be_labels(table):
@@ -94,7 +94,7 @@ def describe(
 
 
 def as_text(facts: dict[str, Any]) -> str:
-    """Return the facts for people."""
+    """Return the facts as text."""
     if facts["content"] == "labels":
         size = (
             f"{facts['n_clusterings']} clusterings, "
@@ -126,7 +126,7 @@ def as_text(facts: dict[str, Any]) -> str:
 
 
 def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
-    """Return what to write on a command line that reads the same table."""
+    """Return the arguments of a command that reads the same table."""
     words = [os.fspath(path), "-k", "K"]
     if columns := choice.get("columns"):
         words += ["--columns", ",".join(columns)]
@@ -138,12 +138,12 @@ def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
 
 
 def _many(n_objects: int) -> float:
-    """Return the number of values above which a column is hardly a clustering."""
+    """Return the number of values above which a column is unlikely a clustering."""
     return n_objects**0.5 + 1
 
 
 def _may_be_labels(facts: dict[str, Any]) -> bool:
-    """Whether no number has a fraction, nor has any column very many beside texts."""
+    """Whether all numbers are whole, and no column mixes many of them with text."""
     columns = [column for column in facts["columns"] if column["role"] != "id"]
     types = {column["type"] for column in columns}
     is_many = any(
@@ -169,10 +169,10 @@ def _of_table(path: str | os.PathLike, call: str, choice: dict) -> dict[str, Any
     may_join, constant = features and roles.get("label"), roles.get("constant", [])
     hints = [
         *((note, note) for note in facts.pop("notes")),
-        (constant, f"Without effect: {_names(constant)}."),
+        (constant, f"Constant, no effect: {_names(constant)}."),
         (features, f"ensclust cluster {call}{more}"),
-        (may_join, "Columns of text can join as base clusterings: --categorical join."),
-        (may_join, "--exclude leaves columns out, such as that of the true classes."),
+        (may_join, "To use text columns as base clusterings: --categorical join."),
+        (may_join, "To leave out columns, such as the true classes: --exclude A,B."),
         (not features and len(labels) > 1,
          f"ensclust consensus {_arguments(path, {**choice, 'columns': labels})}"),
     ]  # fmt: skip
@@ -230,43 +230,43 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
     single = [c["name"] for c in facts["columns"] if c["n_clusters"] < 2]
     matrix = 4 * facts["n_distinct_rows"] ** 2
     hints = [
-        (single, f"Without any split, so without effect: {_names(single)}."),
+        (single, f"Only one cluster, no effect: {_names(single)}."),
         *(
-            (group, f"The same clustering, which counts again: {_names(group)}.")
+            (group, f"Identical clusterings, counted separately: {_names(group)}.")
             for group in equal
         ),
         *(
             (
                 group,
-                f"{len(group)} of {len(names)} clusterings say nearly the same (NMI at "
-                f"least {_ALIKE}): {_names(group)}.",
+                f"{len(group)} of {len(names)} clusterings are nearly identical (NMI "
+                f"at least {_ALIKE}): {_names(group)}.",
             )
             for group in alike
         ),
         (
             alike,
-            "Where they are seeds of one setting, consensus --distinct "
-            f"{_ALIKE} keeps one of each.",
+            "If they are seeds of the same setting, consensus --distinct "
+            f"{_ALIKE} keeps one of each group.",
         ),
         (
             np.median(ensemble.cluster_counts) > _many(ensemble.n_objects),
-            "Many values a column. If they are features: ensclust cluster.",
+            "Many values per column. If these are features, use ensclust cluster.",
         ),
         (
             facts["n_absent"],
-            f"{facts['n_absent']:,} objects will have the consensus label -1.",
+            f"{facts['n_absent']:,} objects will get the consensus label -1.",
         ),
         (
             matrix > DEFAULT_MEMORY,
-            f"A matrix of the distinct rows would take {gibibytes(matrix)}: methods of "
-            "the object level work without it, slowly. Begin with -m ecpcs-mc.",
+            f"A matrix of the distinct rows would take {gibibytes(matrix)}: "
+            "object-level methods work without it, but slowly. Start with -m ecpcs-mc.",
         ),
     ]
     return [hint for applies, hint in hints if applies]
 
 
 def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
-    """Return the groups of clusterings that differ by the names of clusters only."""
+    """Return the groups of clusterings that differ only in the names of clusters."""
     import numpy as np
 
     from ensclust._support.digests import digest
@@ -276,7 +276,7 @@ def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
     for name, column, k in zip(
         names, ensemble.columns, ensemble.cluster_counts.tolist(), strict=True
     ):
-        place = np.minimum(column, k)  # the last is that of missing labels
+        place = np.minimum(column, k)  # the last is for missing labels
         rank = np.append(ranks(first_places(place, k + 1)[:k])[0], np.int32(-1))
         groups.setdefault(digest(rank[place]), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
@@ -285,9 +285,9 @@ def _equal_columns(ensemble: Ensemble, names: Sequence[str]) -> list[list[str]]:
 def _nearly_equal(
     ensemble: Ensemble, names: Sequence[str], equal: list[list[str]]
 ) -> list[list[str]]:
-    """Return the groups of clusterings that are alike, but not just equal ones.
+    """Return the groups of clusterings that are similar but not all equal.
 
-    Without columns that are hardly clusterings, whose comparison would take memory.
+    Leaves out columns that are unlikely clusterings, which would take much memory.
     """
     import numpy as np
 
@@ -322,9 +322,9 @@ def _of_features(path: str | os.PathLike, call: str, choice: dict) -> dict[str, 
     from ensclust._support.features import uneven
 
     said, cure = uneven(X) or ("", "")
-    cure = cure or "cluster scales all of them, unless --scale says otherwise."
+    cure = cure or "ensclust cluster scales all columns unless --scale none."
     hints = [
-        (constant, f"Constant, so without effect: {_names(constant)}."),
+        (constant, f"Constant, no effect: {_names(constant)}."),
         (said, f"{said} {cure}"),
     ]
     return {
@@ -354,7 +354,7 @@ def _of_anndata(path: str | os.PathLike) -> dict[str, Any]:
     if len(likely) < 2:
         count = f"Only {likely[0]}" if likely else "No column of obs"
         hints.append(
-            f"{count} looks like a clustering. Name others that are one, or make some: "
+            f"{count} looks like a clustering. Name other clusterings, or create some: "
             "ensclust.scverse.consensus(adata, resolutions=[0.5, 1, 2], seeds=5)."
         )
         likely = [*likely, *["A", "B"][len(likely) :]]
@@ -387,7 +387,7 @@ def _listed(rows: list[dict[str, Any]], *keys: str) -> list[str]:
 
 
 def _described(columns: list[dict[str, Any]]) -> list[str]:
-    """Return columns of anything as lines of a table, at most 79 letters wide."""
+    """Return columns of a mixed table as lines of at most 79 characters."""
     rows = [
         ["name", "type", "missing", "distinct", "could be", "examples"],
         *(

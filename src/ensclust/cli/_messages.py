@@ -1,7 +1,7 @@
 """Messages of the package in the words of the command line.
 
-The package speaks to those who call it from Python: ``n_jobs=0 has no meaning``. Those
-who typed a command read ``--n-jobs 0 has no meaning``.
+The package addresses callers from Python: ``n_jobs=0 is not supported``. On the command
+line, this becomes ``--n-jobs 0 is not supported``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OPTIONS = {
     "data_home": "--data-home",
 }
 _PHRASES = {
-    # What is named twice, "id_column (--id-column)", is named once.
+    # Of "id_column (--id-column)", only the option is kept.
     r"[^\s(]+ \((--[^()]+)\)": r"\1",
     r"\(Blocks\(path\), (--engine blocks)\)": r"(\1)",
     "scale=None": "--scale none",
@@ -41,7 +41,7 @@ _PHRASES = {
     r"n_samples=(\d+)( objects)?": r"the \1 objects",
     r"of n_clusters=(\d+) clusters": r"of \1 clusters",
     r"The '(\w+)' parameter of \w+": r"\1=",
-    r"path=(?='.*' cannot be the name of a file)": "",
+    r"path=(?='.*' is not a valid file name)": "",
     "Use None or -1 for": "Use -1 for",
     r"select_k\(sample\) or compare\(sample, k\)": "ensclust select-k or compare",
     r"compare\(labels, k\)": "ensclust compare",
@@ -50,12 +50,12 @@ _PHRASES = {
     ),
 }
 _VALUE = r"\"[^\"]*\"|'[^']*'|\([^()]*\)|\[[^\[\]]*\]|[\w.:+-]*\w|"
-# A name with a value, or a name that can be none but a parameter's.
+# A name with a value, or a name that can only be a parameter.
 _NAMED = re.compile(rf"(?<![\w./'\"(-])(--)?(?:([a-z][\w-]*)=({_VALUE})|(\w+_\w+))")
 
 
 def in_options(message: str) -> str:
-    """Return a message with options where it names parameters."""
+    """Return a message with parameters replaced by options."""
     for pattern, words in _PHRASES.items():
         message = re.sub(pattern, words, message)
     return _NAMED.sub(_as_option, message)
@@ -73,9 +73,10 @@ def _as_option(found: re.Match[str]) -> str:
 
 
 def _parameters() -> set[str]:
-    """Return the parameters that -p takes for some method."""
+    """Return the parameters that -p accepts for any method."""
     from ensclust._methods import METHODS  # noqa: PLC0415  not needed without an error
-    from ensclust._methods.base import BaseConsensus  # noqa: PLC0415
+    from ensclust._methods.base import Method  # noqa: PLC0415
 
-    every = {name for kind in METHODS.values() for name in signature(kind).parameters}
-    return every - signature(BaseConsensus).parameters.keys()
+    kinds = map(METHODS.method, METHODS)
+    every = {name for kind in kinds for name in signature(kind).parameters}
+    return every - signature(Method).parameters.keys()

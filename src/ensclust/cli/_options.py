@@ -1,4 +1,4 @@
-"""Options that commands share, and what becomes of their text."""
+"""Options that commands share, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 
 from ensclust._kernels._compiling import compiling
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_MOST_K = 10_000  # numbers of clusters that a range may name
+_MOST_K = 10_000  # most numbers of clusters in a range
 
 output_option = click.option(
     "-o",
@@ -26,23 +26,23 @@ output_option = click.option(
     default="-",
     show_default=True,
     metavar="FILE",
-    help="File for the labels, by extension; - is CSV on stdout.",
+    help="Output file; its extension sets the format. - is CSV on stdout.",
 )
 overwrite_option = click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace entries of the same names in the copy of an h5ad file.",
+    help="Replace existing entries of the same name when writing h5ad.",
 )
 report_option = click.option(
     "--report",
     type=click.Path(),
     metavar="FILE",
-    help="HTML page with charts of the result, for any browser, offline.",
+    help="Also write an HTML page with charts, which works offline.",
 )
 
 
-def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  click passes it so
-    """Say nothing of kernels that are compiled, where silence is asked for."""
+def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  passed by click
+    """Do not report the compilation of kernels if the command is to be quiet."""
     compiling.is_told |= is_asked
     return is_asked
 
@@ -52,28 +52,28 @@ json_option = click.option(
     "as_json",
     is_flag=True,
     callback=calm,
-    help="One JSON object on stdout.",
+    help="Print JSON to stdout.",
 )
 quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, callback=calm, help="No progress, no summary."
+    "-q", "--quiet", is_flag=True, callback=calm, help="No progress and no summary."
 )
 jobs_option = click.option(
     "--n-jobs",
     type=int,
     metavar="J",
     show_default="one per core",
-    help="Threads; never changes the result.",
+    help="Number of threads; never changes the result.",
 )
 
 
 class IntegerRange(click.IntRange):
-    """click's own type, whose errors call "abc" no valid "integer range"."""
+    """click's type, whose errors would call "abc" not a valid "integer range"."""
 
     name = "integer"
 
 
 class NumberRange(click.FloatRange):
-    """click's own type, whose errors call "abc" no valid "float range"."""
+    """click's type, whose errors would call "abc" not a valid "float range"."""
 
     name = "number"
 
@@ -82,23 +82,23 @@ seed_option = click.option(
     "--seed",
     type=IntegerRange(0, 2**32 - 1),
     metavar="S",
-    help="Decides the result.",
-    show_default="drawn, and reported",
+    help="Random seed; determines the result.",
+    show_default="random, and reported",
     default=lambda: secrets.randbelow(2**31),
 )
 
 
 def run_options(method: str) -> Callable[[Callable], Callable]:
-    """Return a decorator: the options of a command that runs a method on a file."""
+    """Return a decorator that adds the options of a command that runs a method."""
     option = click.option
     options: list[Callable] = [
         option("-m", "--method", default=method, show_default=True, metavar="NAME",
                shell_complete=_complete_method,
-               help="Consensus method; 'ensclust methods' lists them, and "
-               "package.module:Class is one of your own."),
+               help="Consensus method; see 'ensclust methods'. Use "
+               "package.module:Class for your own."),
         option("-p", "--param", type=_parameter, multiple=True, metavar="NAME=VALUE",
                callback=lambda _ctx, _param, given: once(given),
-               help="Parameter of the method, such as steps=10 or a list a,b; "
+               help="Parameter of the method, such as steps=10, or a list a,b; "
                "repeatable."),
         seed_option,
         jobs_option,
@@ -110,54 +110,54 @@ def run_options(method: str) -> Callable[[Callable], Callable]:
 
 
 def engine_options(command: Callable) -> Callable:
-    """Add the options that say how the rows of a file are passed over."""
+    """Add the options for how the rows of a file are read."""
     option = click.option
     return _add(command, [
         option("--engine", type=click.Choice(["memory", "blocks", "dask"]),
                default="memory", show_default=True,
-               help="memory reads the file as a whole; blocks passes over it block by "
-               "block; dask does so with many workers. The last two take .npy, "
-               ".parquet, .h5ad, .zarr and directories of Parquet files, and write "
-               ".npy, .parquet and .zarr."),
+               help="How to read the file: memory reads it whole, blocks reads it "
+               "block by block, dask does so with many workers. blocks and dask read "
+               ".npy, .parquet, .h5ad, .zarr and directories of Parquet files, and "
+               "write .npy, .parquet and .zarr."),
         option("--scheduler", metavar="ADDRESS",
                help="For --engine dask: threads, processes, or the address of a "
                "scheduler."),
         option("--checkpoint", type=click.Path(), metavar="DIR",
-               help="Directory from which an interrupted run goes on: it keeps the "
-               "counts of labels that are read in blocks, and the merges of a tree."),
+               help="Directory that saves progress, so that an interrupted run can "
+               "resume: counts of labels read in blocks, and merges of a tree."),
     ])  # fmt: skip
 
 
 def table_options(command: Callable) -> Callable:
-    """Add the options that say what to read in a file."""
+    """Add the options for what to read from a file."""
     option = click.option
     return _add(command, [
         option("--columns", type=names, metavar="A,B",
-               help="Use these columns only; in an h5ad file: of obs, or X_pca and the "
+               help="Use only these columns; in an h5ad file, of obs, or X_pca and the "
                "like."),
         option("--exclude", type=names, metavar="A,B",
-               help="Leave these columns out."),
+               help="Leave out these columns."),
         option("--id-column", metavar="NAME",
-               help="Column that names the objects.", show_default="found"),
+               help="Column with the names of the objects.", show_default="detected"),
         option("--header/--no-header", default=None, show_default="detected",
-               help="Whether the first line of a text file holds names."),
+               help="Whether the first line of a text file holds column names."),
     ])  # fmt: skip
 
 
 def cleaning_options(command: Callable) -> Callable:
-    """Add the options that say what to do with features that are no numbers."""
+    """Add the options for features that are not numbers."""
     option = click.option
     return _add(command, [
         option("--numeric-only", is_flag=True,
-               help="Leave out columns that hold text."),
+               help="Leave out columns that contain text."),
         option("--categorical", type=click.Choice(["refuse", "drop", "join"]),
                default="refuse", show_default=True,
-               help="What to do with columns that hold text: an error, leave them out, "
-               "or use each as one more base clustering."),
+               help="Columns that contain text: refuse stops with an error, drop "
+               "leaves them out, join uses each as an extra base clustering."),
         option("--missing", type=click.Choice(["refuse", "drop", "impute"]),
                default="refuse", show_default=True,
-               help="What to do with objects that have missing cells: an error, leave "
-               "them out, or put the median of the column there."),
+               help="Missing cells: refuse stops with an error, drop leaves out their "
+               "objects, impute fills in the median of the column."),
     ])  # fmt: skip
 
 
@@ -168,22 +168,22 @@ def _add(command: Callable, options: list[Callable]) -> Callable:
 
 
 def several_k(text: str) -> list[int | str]:
-    """Turn "2,3,5" into [2, 3, 5]; a word that may stand for a number stays."""
+    """Turn "2,3,5" into [2, 3, 5]; words such as "auto" are kept."""
     ks: list[Any] = [text] if text.isidentifier() else _integers(text)
     if not ks:
         raise no_k(text)
     for k in ks:
         if ks.count(k) > 1:
-            msg = f"{text!r} names {k} more than once; give each number once."
+            msg = f"{text!r} contains {k} more than once; give each number once."
             raise click.BadParameter(msg)
     return ks
 
 
 def no_k(text: str) -> click.BadParameter:
-    """Return the error for a text that is no number of clusters for any method."""
+    """Return the error for a value that no method accepts as number of clusters."""
     from ensclust._methods import METHODS
 
-    words = {word for method in METHODS.values() for word in method._k_words}
+    words = {word for name in METHODS for word in METHODS.method(name)._k_words}
     known = ["a positive integer", "a list such as 2,3,5", *sorted(words, reverse=True)]
     hint = "'-k' / '--n-clusters'"
     return click.BadParameter(f"{text!r} is not {in_words(known)}.", param_hint=hint)
@@ -203,7 +203,7 @@ def k_range(text: str) -> list[int]:
     else:
         ks = _integers(text)
     if len(ks) > _MOST_K:
-        msg = f"{text!r} names more than {_MOST_K:,} numbers of clusters."
+        msg = f"{text!r} contains more than {_MOST_K:,} numbers of clusters."
         raise click.BadParameter(msg)
     if ks and ks[0] > 0:
         return list(ks)
@@ -212,11 +212,11 @@ def k_range(text: str) -> list[int]:
 
 
 def base(text: str) -> str | list[str]:
-    """Turn "kmeans,spectral" into ["kmeans", "spectral"]; one word stays a word."""
+    """Turn "kmeans,spectral" into ["kmeans", "spectral"]; a single word is kept."""
     kinds = [part.strip() for part in text.split(",")]
     if set(kinds) <= {"kmeans", "spectral"}:
         return kinds[0] if len(kinds) == 1 else kinds
-    msg = f"{text!r} is not kmeans, spectral or several of them, kmeans,spectral."
+    msg = f"{text!r} is not kmeans, spectral or a list such as kmeans,spectral."
     raise click.BadParameter(msg)
 
 
@@ -230,7 +230,7 @@ def base_k(text: str) -> int | tuple[int, ...]:
 
 
 def effort(text: str) -> int | str:
-    """Turn "3" into 3; auto and full stay."""
+    """Turn "3" into 3; "auto" and "full" are kept."""
     if text in ("auto", "full") or text.isdecimal():
         return int(text) if text.isdecimal() else text
     msg = f"{text!r} is not auto, full or a number of passes."
@@ -242,12 +242,12 @@ def share(text: str) -> float:
     with suppress(ValueError):
         if 0 < float(text) <= 1:
             return float(text)
-    msg = f"{text!r} is not a number above 0 and up to 1."
+    msg = f"{text!r} is not a number above 0 and at most 1."
     raise click.BadParameter(msg)
 
 
 def _integers(text: str) -> list[int]:
-    """Return positive integers that are separated by commas, or none."""
+    """Return positive integers separated by commas, or an empty list."""
     parts = [part.strip() for part in text.split(",")]
     ks = [int(part) for part in parts if part.isdecimal()]
     return ks if len(ks) == len(parts) and min(ks) > 0 else []
@@ -268,7 +268,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def once(given: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    """Return parameters and their values, if none is set twice."""
+    """Return parameters and their values, or raise if one is set twice."""
     names = [name for name, _ in given]
     for name in names:
         if names.count(name) > 1:
@@ -281,7 +281,7 @@ def once(given: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
 def no_stdout(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
     """Return the path of an output that is not stdout."""
     if path == "-":
-        msg = "-o - is not possible here: the table goes to stdout. Name a file."
+        msg = "-o - is not supported here: the table goes to stdout. Name a file."
         raise click.UsageError(msg)
     return path
 

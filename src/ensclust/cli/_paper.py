@@ -10,14 +10,14 @@ import click
 
 from ensclust.cli._options import calm
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
     from ensclust.paper._plan import Selection
     from ensclust.paper._store import Store
 
-COMPARISON = "methods"  # of all methods, beside the paper's experiments
+COMPARISON = "methods"  # the comparison of all methods, besides the paper's experiments
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
     "table1",
@@ -43,36 +43,36 @@ def _names(text: str) -> tuple[str, ...]:
 @click.option("--datasets", "names", type=_names, metavar="A,B",
               show_default="all ten", help="Datasets to run.")  # fmt: skip
 @click.option("--methods", type=_names, metavar="A,B", show_default="the paper's ten",
-              help="Methods to run, any that there are, or all.")  # fmt: skip
+              help="Methods to run, or all; see 'ensclust methods'.")  # fmt: skip
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", show_default="20",
-              help="Runs of each setting.")  # fmt: skip
+              help="Number of runs per setting.")  # fmt: skip
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path),
               default=Path("results"), show_default=True, metavar="DIR",
-              help="Directory of results; an interrupted run goes on.")  # fmt: skip
+              help="Directory of results; interrupted runs resume.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Three runs on three small datasets.")
-@click.option("--true-k", is_flag=True, help="Leave out the sweeps for best-k.")
+@click.option("--true-k", is_flag=True, help="Skip the sweeps for best-k.")
 @click.option("--n-jobs", type=int, metavar="J", show_default="one per core",
-              help="Processes; never changes the result.")  # fmt: skip
+              help="Number of processes; never changes the result.")  # fmt: skip
 @click.option("--data-home", metavar="DIR", show_default="ENSCLUST_DATA",
               help="Directory with files like wine.npz.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="S",
-              help="Decides the result.")  # fmt: skip
+              help="Random seed; determines the result.")  # fmt: skip
 @click.option("--init", type=click.Choice(INITS), show_default=True,
-              default="k-means++", help="Start of k-means.")  # fmt: skip
+              default="k-means++", help="Initialisation of k-means.")  # fmt: skip
 @click.option("--standardize", type=_names, default="wine", show_default=True,
               metavar="A,B", help="Datasets to z-score, or none.")  # fmt: skip
-@click.option("--report-only", is_flag=True, help="Tables of what is there; no runs.")
-@click.option("-q", "--quiet", is_flag=True, callback=calm, help="No progress.")
+@click.option("--report-only", is_flag=True, help="Only summarise existing results.")
+@click.option("-q", "--quiet", is_flag=True, callback=calm, help="Show no progress.")
 def reproduce(what, names, methods, runs, out, data_home, seed, init, standardize,
               n_jobs, *, quick, true_k, report_only, quiet) -> None:  # fmt: skip
-    """Run the paper's experiments and put our figures beside the published ones.
+    """Run the paper's experiments and compare our figures with the published ones.
 
     WHAT is any of table1 to table5, figure-size, figure-time and figure-fragments, or
-    all of these (the default). Methods that the paper does not have can be run too;
-    they are compared with the ten in methods.md, and the paper's tables stay as they
-    are. "methods" runs them all, with ten numbers of clusters each. Results, tables and
-    figures go to the directory --out; a run that was interrupted goes on when it is
-    started again.
+    all of these (the default). Methods that are not in the paper can be run too; they
+    are compared with its ten methods in methods.md, and the paper's tables do not
+    change. "methods" runs all of them, with ten numbers of clusters each. Results,
+    tables and figures are written to the directory --out; an interrupted run resumes
+    when it is started again.
     """
     from ensclust._support.json_files import read_json
     from ensclust._support.parallel import thread_count
@@ -97,7 +97,7 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     data_directory(data_home)
     thread_count(n_jobs)
     if report_only and not (store.work.is_dir() or (out / _records.RESULTS).exists()):
-        msg = f"{out} holds no results. Leave out --report-only to make some."
+        msg = f"{out} contains no results. Leave out --report-only to compute them."
         raise ValueError(msg)
     store.open()
     failures = _report.produce(
@@ -115,12 +115,12 @@ def reproduce(what, names, methods, runs, out, data_home, seed, init, standardiz
     click.echo(f"Tables and figures are in {out}, the whole summary in:")
     click.echo(out / "summary.md")
     if failures:
-        msg = f"{len(failures)} could not be done, such as {failures[0]}"
+        msg = f"{len(failures)} runs failed, such as {failures[0]}"
         raise click.ClickException(msg)
 
 
 def _command(chosen, selection: Selection, store: Store) -> str:
-    """Return the command with all that decides its results."""
+    """Return the command with everything that determines its results."""
     from ensclust.datasets._load import data_directory
     from ensclust.paper import _protocol
 
@@ -150,7 +150,7 @@ def _command(chosen, selection: Selection, store: Store) -> str:
 
 
 def _selection(chosen, names, methods, runs, *, quick: bool, true_k: bool) -> Selection:
-    """Return what to run, or say which name is unknown."""
+    """Return what to run, or raise if a name is unknown."""
     from ensclust._methods import METHODS
     from ensclust._support.validation import check_choices
     from ensclust.paper import _protocol
@@ -175,7 +175,7 @@ def _selection(chosen, names, methods, runs, *, quick: bool, true_k: bool) -> Se
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 def datasets(*, as_json: bool) -> None:
     """List the benchmark datasets."""
     from ensclust import datasets as registry
@@ -197,7 +197,7 @@ def datasets(*, as_json: bool) -> None:
         click.echo(json.dumps(facts))
         return
     for info in infos:
-        here = info.provider or "not included, from ENSCLUST_DATA or OpenML"
+        here = info.provider or "not included; read from ENSCLUST_DATA or OpenML"
         click.echo(
             f"{click.style(info.name, bold=True)}: {info.title}\n"
             f"    {info.n_objects:,} objects, {info.n_features:,} features, "

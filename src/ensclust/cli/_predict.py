@@ -1,4 +1,4 @@
-"""The command ``predict``: labels for new objects, by a model that was saved."""
+"""The command ``predict``: label new objects with a saved model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ensclust.cli._options import (
 )
 from ensclust.cli._run import in_sizes, read_table
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 
-@click.command(short_help="Label new objects by a saved model.")
+@click.command(short_help="Label new objects with a saved model.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path())
 @output_option
@@ -32,10 +32,11 @@ from ensclust.cli._run import in_sizes, read_table
 def predict(
     model, data, output, *, overwrite: bool, as_json: bool, quiet: bool, **choice
 ) -> None:
-    """Label the rows of DATA by MODEL, a file that cluster --model saved.
+    """Label the rows of DATA with MODEL, a file saved by cluster --model.
 
-    DATA is as in cluster, with the columns that the model was fitted to, in any order;
-    others are ignored. --columns names them where they are called otherwise.
+    DATA is a file as for cluster, with the columns that the model was fitted to, in any
+    order; others are ignored. If they have other names in DATA, list them with
+    --columns.
     """
     import numpy as np
 
@@ -48,7 +49,7 @@ def predict(
     fitted, columns = read_model(model)
     if fitted._is_precomputed():
         msg = (
-            f"{model} combines labels, which files number each in its own way. Use "
+            f"{model} combines labels, which each file numbers in its own way. Use "
             "Python: ensclust.io.load_model(path).predict(labels)."
         )
         raise click.UsageError(msg)

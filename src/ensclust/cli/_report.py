@@ -12,23 +12,24 @@ import ensclust
 from ensclust.cli._options import json_option, names, quiet_option, table_options
 from ensclust.cli._run import read_table, write_report
 
-# Heavy modules are imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 
-@click.command(short_help="Say how sure a consensus is.")
+@click.command(short_help="Show how certain a consensus is.")
 @click.argument("labels", type=click.Path())
 @click.argument("consensus", type=click.Path())
 @click.option("--cluster-column", metavar="NAME", show_default="its only column",
-              help="Column of CONSENSUS to judge.")  # fmt: skip
+              help="Column of CONSENSUS to evaluate.")  # fmt: skip
 @table_options
 @json_option
 @quiet_option
 def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) -> None:
-    """Say how far the clusterings in LABELS support the one in CONSENSUS.
+    """Show how far the clusterings in LABELS support the one in CONSENSUS.
 
-    Per object, per cluster and per base clustering; --json has all figures. Both files
-    have one row per object, in the same order, and are as in consensus.
+    Summarises the certainty per object, cluster and base clustering; --json prints all
+    values. Both files have one row per object, in the same order, and are read as in
+    consensus.
     """
     calm = {"quiet": quiet or as_json}
     table = read_table(ensclust.io.read_labels, labels, **calm, **choice)
@@ -69,10 +70,10 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
 @click.option("--truth", type=click.Path(), metavar="FILE",
               help="File with the true classes.")  # fmt: skip
 @click.option("--truth-column", metavar="NAME", show_default="its only column",
-              help="Column of the true classes.")  # fmt: skip
+              help="Column of --truth to use.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), default="report.html",
-              show_default=True, metavar="FILE", help="The page.")  # fmt: skip
-@click.option("--title", help="Heading of the page.", show_default="the files")
+              show_default=True, metavar="FILE", help="File to write.")  # fmt: skip
+@click.option("--title", help="Heading of the page.", show_default="the file names")
 @table_options
 @quiet_option
 def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
@@ -92,7 +93,7 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
         (sweep_columns, sweep, "--sweep"),
     ):
         if column and not file:
-            msg = f"There are columns for {option}, but no file. Add {option} FILE."
+            msg = f"Columns are given for {option}, but no file. Add {option} FILE."
             raise click.UsageError(msg)
     check_report(output)
     table = read_table(ensclust.io.read_labels, labels, quiet=quiet, **choice)
@@ -134,7 +135,7 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
 def read_clustering(
     path: str, column: str | None, option: str, of: Any, *, quiet: bool
 ) -> Any:
-    """Read one column of labels, named or the only one, of the objects of a table."""
+    """Read one column of labels, named or the only one, for the objects of a table."""
     table = read_table(
         ensclust.io.read_labels,
         path,
@@ -142,19 +143,19 @@ def read_clustering(
         columns=None if column is None else [column],
     )
     if table.values.shape[1] != 1:
-        msg = f"{path} has columns {', '.join(table.columns)}. Say which with {option}."
+        msg = f"{path} has columns {', '.join(table.columns)}. Choose with {option}."
         raise click.UsageError(msg)
     _check_same_objects(path, table, of)
     return table
 
 
 def _check_same_objects(path: str, table: Any, of: Any) -> None:
-    """Raise unless a file has the objects of another table, by its ids if both have."""
+    """Raise unless a file has the objects of another table, by id if both have ids."""
     n = len(of.values)
     if len(table.values) != n:
         msg = (
-            f"{path} has {len(table.values):,} rows for {n:,} objects. Give one row "
-            "per object, in the same order."
+            f"{path} has {len(table.values):,} rows for {n:,} objects. It must have "
+            "one row per object, in the same order."
         )
         raise click.UsageError(msg)
     if _is_numbered(table.ids) or _is_numbered(of.ids):
@@ -163,13 +164,14 @@ def _check_same_objects(path: str, table: Any, of: Any) -> None:
         if str(one) != str(other):
             msg = (
                 f"{path} has object {str(one)!r} in row {row:,}, where the clusterings "
-                f"have {str(other)!r}. Give the same objects, in the same order."
+                f"have {str(other)!r}. Both must list the same objects in the same "
+                "order."
             )
             raise click.UsageError(msg)
 
 
 def _is_numbered(ids: Any) -> bool:
-    """Whether there are no ids, or the row numbers that stand for them in our files."""
+    """Whether there are no ids, or only row numbers, as in files written by us."""
     return ids is None or all(str(x) == str(row) for row, x in enumerate(ids))
 
 
@@ -184,7 +186,7 @@ def _colors(path: str, column: str, clusters: list[str] | None) -> list[str] | N
 
 
 def _names(path: str, table: Any) -> list[str] | None:
-    """Return how a file writes the sorted values of its one column of labels."""
+    """Return how a file spells the sorted values of its single column of labels."""
     import numpy as np
 
     if path == "-":

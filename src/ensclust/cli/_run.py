@@ -1,7 +1,7 @@
 """The commands ``cluster`` and ``consensus``: one run, from options to output.
 
-Engines differ in how rows are read and written. What options mean, how the method runs
-and what is said of it is the same for all of them.
+Engines differ in how rows are read and written. The meaning of the options, the run of
+the method and the summary are the same for all of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ensclust.cli._options import (
     share,
 )
 
-# What is heavy is imported when a command runs, so that --help answers at once.
+# Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ensclust._ensemble.ensemble import Ensemble
-    from ensclust._methods.base import BaseConsensus
     from ensclust._methods.driver import Solved
     from ensclust.io import Table
 
@@ -59,17 +58,18 @@ _k_option = click.option(
     "--n-clusters",
     type=several_k,
     metavar="K[,K...]",
-    help="Number of consensus clusters, or a word for how to find it, such as auto. "
-    "Several numbers give a column each. Methods such as communities find it "
-    "themselves; all others need it.",
+    help="Number of consensus clusters, or auto to choose it automatically; some "
+    "methods accept other words, such as lifetime. A list writes one column per "
+    "number. Required, except for methods such as communities that find the number "
+    "themselves.",
 )
 
 _certainty_option = click.option(
     "--min-certainty",
     type=NumberRange(0, 1),
     metavar="SHARE",
-    help="Leave objects out, label -1, whose share in their cluster is below SHARE, "
-    "from 0 to 1.",
+    help="Label objects -1 whose membership in their cluster is below SHARE, from 0 "
+    "to 1.",
 )
 
 
@@ -80,31 +80,31 @@ _certainty_option = click.option(
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base", type=base, default="kmeans", show_default=True,
               metavar="KIND[,KIND]",
-              help="What makes the base clusterings: kmeans, spectral (clusters of any "
-              "shape), or kmeans,spectral in turn.")  # fmt: skip
+              help="How to generate the base clusterings: kmeans, spectral (clusters "
+              "of any shape), or both in turn, kmeans,spectral.")  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
-              show_default="from K, the smallest of them, to the square root of the "
-              "number of objects, at most 100",
+              show_default="from the smallest K to the square root of the number of "
+              "objects, at most 100",
               help="Clusters per base clustering: drawn from LO to HI, or one number."
               )  # fmt: skip
 @click.option("--effort", type=effort, default="auto", show_default=True,
               metavar="PASSES",
-              help="Passes of k-means over all objects if these are more than 20,000: "
+              help="Passes of k-means over all objects if there are more than 20,000: "
               "auto, full or a number.")  # fmt: skip
 @click.option("--scale", type=click.Choice(["auto", "none", "standard", "robust"]),
               default="auto", show_default=True,
               help="Scale the columns first: standard (mean 0, standard deviation 1), "
-              "robust (median 0, quartiles 1 apart), none, or auto: standard if few "
-              "columns would decide alone.")  # fmt: skip
+              "robust (median 0, interquartile range 1), none, or auto, which is "
+              "standard if few columns would dominate.")  # fmt: skip
 @click.option("--standardize", "scale", flag_value="standard",
-              help="The same as --scale standard.")  # fmt: skip
+              help="Same as --scale standard.")  # fmt: skip
 @cleaning_options
 @_certainty_option
 @output_option
 @overwrite_option
 @report_option
 @click.option("--model", type=click.Path(), metavar="FILE",
-              help="File for the fitted model, which ends in .skops; for predict."
+              help="Also save the fitted model, for predict; must end in .skops."
               )  # fmt: skip
 @run_options("ecpcs-mc")
 @engine_options
@@ -112,24 +112,24 @@ def cluster(data, n_clusters, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
     DATA is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file of numbers with one row
-    per object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Of an h5ad
-    file, X is used, or with --columns an entry of obsm such as X_pca; -o copy.h5ad puts
-    the labels into a copy.
+    per object, or - for CSV on stdin. Compressed CSV (.csv.gz, .csv.zst) works too. For
+    h5ad, X is used, or an entry of obsm such as X_pca with --columns; -o copy.h5ad
+    writes the labels into a copy.
     """
     Run("features", data, n_clusters or [None], **options).run()
 
 
-@click.command(short_help="Combine clusterings that you have.")
+@click.command(short_help="Combine existing clusterings.")
 @click.argument("labels", type=click.Path())
 @_k_option
 @click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
               default="missing", show_default=True,
-              help="What a negative cell means: left out, as empty ones, or in a "
-              "cluster of noise.")  # fmt: skip
+              help="What a negative label means: left out, like an empty cell, or "
+              "part of a cluster of noise.")  # fmt: skip
 @_certainty_option
 @click.option("--distinct", type=share, metavar="NMI", is_flag=False, flag_value="0.95",
               help="Keep one of each group of clusterings whose NMI is at least this, "
-              "0.95 without a number; info names them.")  # fmt: skip
+              "by default 0.95; info lists the groups.")  # fmt: skip
 @output_option
 @overwrite_option
 @report_option
@@ -139,17 +139,17 @@ def consensus(labels, n_clusters, **options) -> None:
     """Combine the columns of LABELS, one base clustering each, into one clustering.
 
     LABELS is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file with one row per
-    object, or - for CSV on stdin; .csv.gz and .csv.zst are CSV too. Labels are integers
-    or text; an empty cell, NA or a negative number means "not clustered". Of an h5ad
-    file, --columns names the clusterings in obs; -o copy.h5ad puts the labels into a
-    copy. Of a MATLAB file, --columns names the matrix if there are several.
+    object, or - for CSV on stdin. Compressed CSV (.csv.gz, .csv.zst) works too. Labels
+    are integers or text; an empty cell, NA or a negative number means "not clustered".
+    For h5ad, --columns names the clusterings in obs, and -o copy.h5ad writes the labels
+    into a copy. For MATLAB, --columns names the matrix if there are several.
     """
     Run("labels", labels, n_clusters or [None], **options).run()
 
 
 @dataclass(frozen=True)
 class Run:
-    """A command that runs a method on a file of labels or features: its options."""
+    """The options of a command that runs a method on a file of labels or features."""
 
     content: str
     source: str
@@ -194,8 +194,8 @@ class Run:
         return self.engine == "memory"
 
     def run(self) -> None:
-        """Run the method, write the labels and say what was found."""
-        from ensclust._methods import make
+        """Run the method, write the labels and print the summary."""
+        from ensclust._methods.table import make, settle
 
         self._refuse()
         settings: dict[str, Any] = {"base": "precomputed", "noise": self.noise}
@@ -205,7 +205,10 @@ class Run:
                 for name in ("n_clusterings", "base", "base_k", "effort")
             }
             settings["scale"] = None if self.scale == "none" else self.scale
-        model = make(self.method, n_clusters=self.ks[0], **settings, **self.settings())
+        # Labels alone are combined without an estimator, so without scikit-learn.
+        is_fitted = self.content == "features" or self.report is not None
+        settings |= {"n_clusters": self.ks[0], **self.settings()}
+        model: Any = (make if is_fitted else settle)(self.method, **settings)
         model._validate_params()
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
@@ -217,7 +220,8 @@ class Run:
                 rows, joined = X, about.pop("joined", None)
                 if joined is not None:
                     model, rows = _join(model, X, self.ks, joined)
-                solved = model._fit_cuts(rows, self.ks, checkpoint=self.checkpoint)
+                solve = model._fit_cuts if is_fitted else model._combine
+                solved = solve(rows, self.ks, checkpoint=self.checkpoint)
                 labels = solved.labels(names)
                 sizes = _sizes(labels) if self.in_memory else labels.write(self.output)
             seconds = clock()
@@ -234,18 +238,18 @@ class Run:
                 self._show(self.report, model, about | ({"X": X} if is_table else {}))
 
     def settings(self) -> dict[str, Any]:
-        """Return what the options make of the method's parameters, or refuse them."""
-        from ensclust._methods.base import BaseConsensus
+        """Return the parameters of the method, or raise for unknown ones."""
+        from ensclust._methods.base import Method
         from ensclust._methods.table import find
 
         kind = find(self.method)
-        shared = signature(BaseConsensus).parameters
+        shared = signature(Method).parameters
         own = sorted(signature(kind).parameters.keys() - shared.keys())
         for name, _ in self.param:
             if name not in own:
                 msg = (
-                    f"{self.method} has no parameter {name!r} for -p. It takes "
-                    f"{', '.join(map(repr, own)) or 'none'}."
+                    f"{self.method} has no parameter {name!r} for -p. Its parameters "
+                    f"are {', '.join(map(repr, own)) or 'none'}."
                 )
                 raise click.UsageError(msg)
         for k in self.ks:
@@ -271,7 +275,7 @@ class Run:
         return Path(self.output).suffix.lower() == ".h5ad"
 
     def _write(self, solved: Solved, labels, names, about: dict[str, Any]) -> None:
-        """Write the labels; into an h5ad file all that scverse.consensus writes."""
+        """Write the labels; for h5ad, everything that scverse.consensus writes."""
         from ensclust._methods.anndata_entries import write_copy
 
         if self._writes_h5ad():
@@ -298,7 +302,7 @@ class Run:
         )
 
     def _refuse(self) -> None:
-        """Refuse, before anything is read, what options cannot do together."""
+        """Reject incompatible options before anything is read."""
         for is_wrong, msg in (
             (self.scheduler and self.engine != "dask",
              "--scheduler needs --engine dask."),
@@ -306,13 +310,13 @@ class Run:
              "--header and --no-header are for text files, which need --engine "
              "memory."),
             (self.report and len(self.ks) > 1,
-             f"--report shows one clustering; -k asks for {len(self.ks)}. Give one k."),
+             f"--report shows one clustering; -k asks for {len(self.ks)}. Use one k."),
             (self.model and len(self.ks) > 1,
-             f"--model keeps one clustering; -k asks for {len(self.ks)}. Give one k."),
+             f"--model keeps one clustering; -k asks for {len(self.ks)}. Use one k."),
             (self.model and not self.in_memory, "--model needs --engine memory."),
             (self.model and (self.missing == "impute" or self.categorical == "join"),
-             "--model does not keep what --missing impute and --categorical join do, "
-             "so that new objects could not be labelled. Leave them or --model out."),
+             "--model does not save what --missing impute and --categorical join do, "
+             "so new objects could not be labelled. Leave out either them or --model."),
             (not self.in_memory and (self.exclude or self.numeric_only
              or {self.categorical, self.missing} != {"refuse"}),
              "--exclude, --numeric-only, --categorical and --missing need --engine "
@@ -345,36 +349,36 @@ class Run:
             check_report(self.report)
 
     def _no_k(self) -> click.UsageError:
-        """Return the error where the method needs a number of clusters."""
+        """Return the error for a method that needs a number of clusters."""
         free = in_words(ensclust.methods(free_k=True))
         return click.UsageError(
-            f"Missing option '-k' / '--n-clusters', which {self.method} needs. Without "
-            f"a number use -k auto, or -m {free}."
+            f"Missing option '-k' / '--n-clusters', which {self.method} requires. If "
+            f"you do not know the number, use -k auto or -m {free}."
         )
 
     def _unknown(self, word: str, own: tuple[str, ...]) -> click.UsageError:
-        """Return the error for a word that the method does not take for a number."""
+        """Return the error for a word that the method does not accept for k."""
         from ensclust._methods import METHODS
 
         having = [name for name, kind in METHODS.items() if word in kind._k_words]
         if not having:
             return no_k(word)
         return click.UsageError(
-            f"-k {word} needs -m {in_words(having)}; {self.method} takes "
+            f"-k {word} needs -m {in_words(having)}; {self.method} accepts "
             f"{in_words(['a number', *own])}."
         )
 
     def _nothing_kept(self) -> click.UsageError:
-        """Return the error for a checkpoint where there is nothing to keep."""
+        """Return the error for a checkpoint with nothing to save."""
         from ensclust._methods.table import METHODS, has_parameter
 
         trees = [name for name in METHODS if has_parameter(name, "checkpoint")]
         blocks = "--engine blocks or dask, or " * (self.content == "labels")
         return click.UsageError(f"--checkpoint needs {blocks}-m {in_words(trees)}.")
 
-    def _show(self, page: str, model: BaseConsensus, about: dict[str, Any]) -> None:
+    def _show(self, page: str, model: Any, about: dict[str, Any]) -> None:
         with progress("preparing the report", quiet=self.is_silent):
-            result = model._result()  # of a stream: one more pass, for a sample
+            result = model._result()  # for a stream, one more pass for a sample
         write_report(
             page,
             result.ensemble,
@@ -386,7 +390,7 @@ class Run:
         )
 
     def read(self, reader: Callable, **more: Any) -> Any:
-        """Read the columns asked for, as a whole."""
+        """Read the requested columns into memory."""
         return read_table(
             reader,
             self.source,
@@ -399,7 +403,7 @@ class Run:
         )
 
     def _open(self) -> tuple[Any, dict[str, Any], str]:
-        """Return rows for fit, what a report tells of them, and what is being done."""
+        """Return rows for fit, facts for the report, and a text for the progress."""
         if self.content == "features":
             table = self.read(
                 ensclust.io.read_features,
@@ -425,7 +429,7 @@ class Run:
         return labels, {"ids": table.ids, "names": names}, doing
 
     def _thin(self, groups: dict[int, list[int]], names: Sequence[str]) -> list[int]:
-        """Return the clusterings that are kept, and say which are not."""
+        """Return the clusterings to keep, and report the others."""
         dropped = sorted(m for group in groups.values() for m in group)
         if not self.is_silent:
             left_out = ", ".join(names[m] for m in dropped[:_SHOWN])
@@ -433,18 +437,18 @@ class Run:
                 left_out += f" and {len(dropped) - _SHOWN:,} more"
             click.echo(
                 f"{self.source}: {len(dropped)} of {len(names)} clusterings left out, "
-                f"each like one that is kept{': ' * bool(dropped)}{left_out}",
+                f"each similar to a kept one{': ' * bool(dropped)}{left_out}",
                 err=True,
             )
         return [m for m in range(len(names)) if m not in dropped]
 
     def _to_keep(self, used: tuple[str, ...]) -> Sequence[str]:
-        """Return the columns that a model asks for: those used, or their matrices."""
+        """Return the columns that a model needs: those used, or their matrices."""
         asked = self.columns or used
         return used if set(used) <= set(asked) else asked
 
     def _open_blocks(self) -> tuple[Any, dict[str, Any], str]:
-        """Return the same where rows are passed over in blocks."""
+        """Return the same for rows that are read in blocks."""
         blocks = ensclust.Blocks(
             self.source,
             columns=self.columns,
@@ -456,7 +460,7 @@ class Run:
         return blocks, {"names": names}, f"{self.method} over {self.source}"
 
     def _tell(self, solved: Solved, labels, sizes: list, seconds: float, about) -> None:
-        """Say what was found, to programs or to people."""
+        """Print the result, as JSON or as a summary."""
         if self.as_json:
             facts = self._facts(solved, labels, sizes)
             if self.distinct is not None:
@@ -479,7 +483,7 @@ class Run:
             click.echo("\n".join(lines), err=True)
 
     def _doubt(self, n_without: int, n_absent: int) -> str:
-        """Return why objects are in no cluster, where certainty is asked for."""
+        """Return why objects are in no cluster, if a certainty is required."""
         n_left_out = n_without - n_absent
         if self.min_certainty is None or not n_left_out:
             return ""
@@ -511,10 +515,8 @@ class Run:
         }
 
 
-def _join(
-    model: BaseConsensus, X: Any, ks: list, joined: Table
-) -> tuple[BaseConsensus, Any]:
-    """Return the model and label rows: base clusterings of X, and those of a table."""
+def _join(model: Any, X: Any, ks: list, joined: Table) -> tuple[Any, Any]:
+    """Return the model and label rows: generated clusterings and those of a table."""
     from sklearn.base import clone
 
     generator = model._generator(len(X), ks, model._seeds()[0])
@@ -525,7 +527,7 @@ def _join(
 
 
 def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
-    """Read a file with ``reader``, showing how far it is; say what it decided."""
+    """Read a file with ``reader``, showing progress; print its notes."""
     source = "standard input" if path == "-" else path
     with progress(f"reading {source}", quiet=quiet):
         table = reader(path, **choice)
@@ -538,22 +540,22 @@ def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> An
 def write_report(
     path: str, ensemble: Ensemble, labels: Any, *, quiet: bool, **more: Any
 ) -> None:
-    """Write the page of a clustering, with the command line that makes it again."""
+    """Write the report of a clustering, with the command that reproduces it."""
     from ensclust._view.report.facts import collect
     from ensclust._view.report.page import write_page
 
     context = click.get_current_context()
     typed = ["ensclust", *context.obj]
     if context.get_parameter_source("seed") == ParameterSource.DEFAULT:
-        typed += ["--seed", str(context.params["seed"])]  # it was drawn
-    with progress(f"report of {len(labels):,} objects", quiet=quiet):
+        typed += ["--seed", str(context.params["seed"])]  # it was drawn at random
+    with progress(f"writing the report of {len(labels):,} objects", quiet=quiet):
         write_page(path, collect(ensemble, labels, call=shlex.join(typed), **more))
     if not quiet:
         click.echo(f"report written to {path}", err=True)
 
 
 def _sizes(labels: np.ndarray) -> list[np.ndarray]:
-    """Return the objects of every cluster, for each column of labels."""
+    """Return the size of every cluster, for each column of labels."""
     import numpy as np
 
     columns = labels.reshape(len(labels), -1).T
@@ -561,7 +563,7 @@ def _sizes(labels: np.ndarray) -> list[np.ndarray]:
 
 
 def in_sizes(sizes: list[int], n_absent: int) -> str:
-    """Return how many clusters there are, and how large the largest."""
+    """Return the number of clusters and the sizes of the largest ones."""
     largest = [f"{size:,}" for size in sorted(sizes, reverse=True)]
     if len(largest) > _SHOWN:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]

@@ -1,8 +1,8 @@
 """The ten benchmark datasets of the ECPCS paper: one name in, checked arrays out.
 
-``load(name)`` looks in a directory of yours (``data_home=`` or the environment
-variable ``ENSCLUST_DATA``), then in what is installed (bundled files; scikit-learn for
-wine), then at OpenML. Whatever the source, shape, class counts and content are checked
+``load(name)`` looks in your own directory (``data_home=`` or the environment variable
+``ENSCLUST_DATA``), then in the installation (bundled files; scikit-learn for wine),
+then on OpenML. Whatever the source, shape, class counts and content are checked
 against ``registry.json``, which also holds licence, source and attribution.
 """
 

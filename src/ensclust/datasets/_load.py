@@ -1,4 +1,4 @@
-"""Load a dataset from the first source that has it, and check it."""
+"""Load a dataset from the first source that has it, and verify it."""
 
 import os
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _BUNDLE = Path(__file__).parent / "data"
 
 
 class DatasetUnavailable(FileNotFoundError):  # noqa: N818 - reads as a statement
-    """No source at hand has the dataset; the message says how to get it."""
+    """No available source has the dataset; the message says how to get it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Dataset:
     licence, attribution, source : str
         Terms of use, whom to cite, and where the data were published.
     origin : str
-        Where these arrays were read: a file, ``"bundled"``, ``"scikit-learn"`` or
+        Where the arrays were read from: a file, ``"bundled"``, ``"scikit-learn"`` or
         ``"OpenML <id>"``. The order of rows can differ between origins.
     checksum : str
         Content checksum, independent of the order of rows; see :class:`DatasetInfo`.
@@ -88,19 +88,19 @@ def load(
     data_home: str | os.PathLike[str] | None = None,
     download: bool = True,
 ) -> Dataset:
-    """Load one of the ten benchmark datasets and check that it is the right one.
+    """Load one of the ten benchmark datasets and verify its content.
 
     Parameters
     ----------
     name : str
         One of :func:`names`.
     data_home : path-like, optional
-        A directory with files ``<name>.npz`` that hold ``X`` and ``y``. Default: the
-        environment variable ``ENSCLUST_DATA``, if it is set. A file there is preferred
-        to every other source.
+        A directory with files ``<name>.npz`` that hold ``X`` and ``y``. Defaults to the
+        environment variable ``ENSCLUST_DATA``, if set. A file there takes precedence
+        over every other source.
     download : bool, default=True
-        Ask OpenML for a dataset that is nowhere else. scikit-learn keeps the download
-        in its own cache, so this happens once.
+        Whether to download a dataset from OpenML if no other source has it.
+        scikit-learn caches the download, so this happens only once.
 
     Returns
     -------
@@ -110,15 +110,15 @@ def load(
     Raises
     ------
     DatasetUnavailable
-        No source has the dataset: ctg and gisette without a file and without a network.
+        If no source has the dataset: ctg and gisette without a file or a network.
     ValueError
-        The name is unknown, or shape, class counts or checksum are not as registered.
+        If the name is unknown, or shape, class counts or checksum do not match.
 
     Notes
     -----
     Sources in order: ``data_home``; the installation (bundled files, scikit-learn for
-    wine); OpenML. All of a dataset's sources hold the same labelled rows, but bc, lr
-    and pd come in another order from the bundle than from the authors' files. gisette
+    wine); OpenML. All sources of a dataset hold the same labelled rows, but the bundled
+    rows of bc, lr and pd are in a different order than in the authors' files. gisette
     has no registered checksum: its shape, class counts and value range are checked.
 
     Examples
@@ -147,7 +147,7 @@ def load(
 
 
 def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """Return the user's directory of datasets, None if there is none, or raise."""
+    """Return the user's directory of datasets, None if not set, or raise."""
     given = os.environ.get(DATA_VARIABLE) if data_home is None else data_home
     if not given:
         return None
@@ -156,7 +156,7 @@ def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
     if not directory.is_dir():
         argument = DATA_VARIABLE if data_home is None else "data_home"
         msg = (
-            f"{argument}={str(given)!r} is not a directory. Give a directory with "
+            f"{argument}={str(given)!r} is not a directory. Use a directory with "
             "files like wine.npz, or leave it out to use the bundled datasets."
         )
         raise NotADirectoryError(msg)
@@ -166,13 +166,12 @@ def data_directory(data_home: str | os.PathLike[str] | None) -> Path | None:
 def _find(
     entry: DatasetInfo, directory: Path | None, *, download: bool
 ) -> tuple[np.ndarray, np.ndarray, str, str]:
-    """Return X, y, where they came from, and what to do if they are wrong."""
+    """Return X, y, their origin, and what to do if they are wrong."""
     if directory is not None and (path := directory / f"{entry.name}.npz").is_file():
         return _read_npz(
             path,
             str(path),
-            "Replace the file by the right one, or remove it to use the next source. "
-            f"{entry.by_hand}",
+            f"Replace the file, or remove it to use the next source. {entry.by_hand}",
         )
     bundled = _BUNDLE / f"{entry.name}.npz"
     if entry.provider == "bundled" and bundled.is_file():
@@ -185,7 +184,9 @@ def _find(
         remedy = "Install another scikit-learn, or put wine.npz into data_home."
         return *load_wine(return_X_y=True), "scikit-learn", remedy
     if not download:
-        raise _unavailable(entry, directory, "download=False forbids to ask OpenML")
+        raise _unavailable(
+            entry, directory, "download=False forbids a download from OpenML"
+        )
     if entry.openml_id is None:
         raise _unavailable(entry, directory, "OpenML does not have it")
     origin = f"OpenML {entry.openml_id}"
@@ -219,7 +220,7 @@ def _unavailable(
     entry: DatasetInfo, directory: Path | None, reason: str
 ) -> DatasetUnavailable:
     where = (
-        f"neither data_home nor {DATA_VARIABLE} is given"
+        f"neither data_home nor {DATA_VARIABLE} is set"
         if directory is None
         else f"{directory} has no {entry.name}.npz"
     )
@@ -228,6 +229,6 @@ def _unavailable(
         f"dataset {entry.name!r} is not available: {where}, it is not bundled, and "
         f"{reason}. {online or 'Put '}{entry.name}.npz with X of shape "
         f"({entry.n_objects}, {entry.n_features}) and y of shape ({entry.n_objects},) "
-        f"into a directory and give that as data_home= or {DATA_VARIABLE}. "
+        f"into a directory and pass that as data_home= or {DATA_VARIABLE}. "
         f"{entry.by_hand}"
     )

@@ -1,4 +1,4 @@
-"""A dataset from OpenML, in the features and label numbers of the registry."""
+"""Fetch a dataset from OpenML, with the features and labels of the registry."""
 
 import importlib.util
 from typing import Any
@@ -14,14 +14,14 @@ from ensclust.datasets._registry import DatasetInfo
 _CTG_COLUMNS = [
     f"V{i}" for i in (5, 6, 7, 8, 13, 14, 15, 9, 10, 11, 12, *range(16, 26))
 ]
-# Of them, AC, FM, UC, DL, DS and DP are counts at OpenML and counts per second in the
+# Of these, AC, FM, UC, DL, DS and DP are counts on OpenML but counts per second in the
 # workbook's numbered attributes: count / (e - b).
 _CTG_RATES = slice(1, 7)
 _CTG_START, _CTG_END = "V2", "V3"
 
 
 def fetch(entry: DatasetInfo) -> tuple[np.ndarray, np.ndarray]:
-    """Download a dataset, or take it from scikit-learn's cache of earlier downloads.
+    """Download a dataset, or read it from scikit-learn's cache.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def fetch(entry: DatasetInfo) -> tuple[np.ndarray, np.ndarray]:
     """
     from sklearn.datasets import fetch_openml  # noqa: PLC0415 - slow; only if needed
 
-    # A failed first try is reported by the error of the last one.
+    # The error of the last attempt reports the failure.
     with ignoring(UserWarning, "A network error occurred"):
         bunch = fetch_openml(
             data_id=entry.openml_id,
             as_frame=False,
-            # Without pandas only the slow parser is there; "auto" takes it for sparse
-            # files.
+            # Without pandas only the slow parser is available; "auto" also uses it for
+            # sparse files.
             parser="auto" if importlib.util.find_spec("pandas") else "liac-arff",
             n_retries=1,
         )

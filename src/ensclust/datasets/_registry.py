@@ -1,4 +1,4 @@
-"""What is known about each dataset without loading it: registry.json as objects."""
+"""Metadata of the datasets: registry.json as objects."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ class DatasetInfo:
     Attributes
     ----------
     name, title : str
-        Short name, as given to :func:`load`, and name in words.
+        Short name, as passed to :func:`load`, and full name.
     n_objects, n_clusters, n_features : int
         The N, K and d of the paper's dataset table.
     class_names : tuple of str
@@ -26,26 +26,26 @@ class DatasetInfo:
     licence, attribution, source : str
         Terms of use, whom to cite, and where the data were published.
     provider : str or None
-        What an installation already has: ``"bundled"``, ``"scikit-learn"`` or None.
+        Where the installation has it: ``"bundled"``, ``"scikit-learn"`` or None.
     built_from : str or None
-        The package a bundled file was built from.
+        The package from which a bundled file was built.
     openml_id : int or None
-        OpenML data id with the same content, if there is one.
+        OpenML data id with the same content, if any.
     checksum : str or None
-        Content checksum (see Notes); None where no verified copy was at hand.
+        Content checksum (see Notes); None if no verified copy was available.
     value_range : tuple of int or None
         For data without a checksum: all values are integers within these bounds.
     source_files : dict or None
         SHA-256 of the published files, for data without a checksum.
     by_hand : str
-        How to make the file for ``data_home`` from the published source.
+        How to create the file for ``data_home`` from the published source.
 
     Notes
     -----
-    The checksum is over content, not over a file: each row becomes the SHA-256 of its d
-    little-endian float64 values followed by its label as little-endian int64; the row
-    digests are sorted and hashed again. It depends on neither the order of rows nor the
-    stored type nor the compression, so one checksum serves every source.
+    The checksum is computed from the content, not from a file: each row becomes the
+    SHA-256 of its d little-endian float64 values followed by its label as little-endian
+    int64; the row digests are sorted and hashed again. It does not depend on the order
+    of rows, the stored type or the compression, so one checksum serves all sources.
     """
 
     name: str
@@ -85,7 +85,7 @@ def names() -> list[str]:
 
 
 def info(name: str) -> DatasetInfo:
-    """Return what the registry says about a dataset, without loading it.
+    """Return the registry entry of a dataset, without loading it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Is this the dataset it claims to be? Shape, class counts, values, checksum."""
+"""Verify a dataset: shape, class counts, values, checksum."""
 
 import numpy as np
 import numpy.typing as npt
@@ -47,15 +47,15 @@ def verify(
     Parameters
     ----------
     X : array-like of shape (n_objects, n_features)
-        Features as they came in.
+        Features as loaded.
     y : array-like of shape (n_objects,)
-        Labels as they came in.
+        Labels as loaded.
     entry : DatasetInfo
-        What is expected.
+        The expected dataset.
     origin : str
-        Where the arrays came from; the message starts with it.
+        Where the arrays came from, the beginning of the message.
     remedy : str
-        What to do if they are wrong; the message ends with it.
+        What to do if they are wrong, the end of the message.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def verify(
 
 
 def _wrong_form(X: np.ndarray, y: np.ndarray, entry: DatasetInfo) -> str:
-    """Return what came in and what is expected, if types or shapes differ."""
+    """Return what was found and what is expected, if types or shapes differ."""
     shape = (entry.n_objects, entry.n_features)
     if X.dtype.kind not in "biuf" or y.dtype.kind not in "iu":
         return (
@@ -98,7 +98,7 @@ def _wrong_form(X: np.ndarray, y: np.ndarray, entry: DatasetInfo) -> str:
 def _wrong_values(
     X: np.ndarray, y: np.ndarray, checksum: str, entry: DatasetInfo
 ) -> str:
-    """Return what came in and what is expected, if the content differs."""
+    """Return what was found and what is expected, if the content differs."""
     labels, counts = np.unique(y, return_counts=True)
     found = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     expected = dict(enumerate(entry.class_counts))

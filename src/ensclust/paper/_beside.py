@@ -1,4 +1,4 @@
-"""Methods that the paper does not have, beside its own, on the same runs."""
+"""Methods that are not in the paper, compared with its own on the same runs."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -14,7 +14,7 @@ from ensclust.paper._store import Store
 
 RESULTS = "methods.jsonl.gz"
 SUMMARY = "methods.json"
-REFERENCE = "ecpcs-hc"  # what differences are taken from
+REFERENCE = "ecpcs-hc"  # the baseline of differences
 MEASURES = ("nmi", "ari")
 CRITERIA = ("true-k", "best of ten")
 
@@ -22,8 +22,8 @@ CRITERIA = ("true-k", "best of ten")
 def write_comparison(store: Store) -> None:
     """Write the scores of all methods, their means and ranks.
 
-    Nothing where only the paper's tables were asked for, which are others. Without
-    ``work`` the scores that are there are kept.
+    Does nothing if only the paper's own tables were requested. Without ``work``, the
+    existing scores are kept.
     """
     scores = list(store.scores())
     lines = _lines(scores) if any(map(_records.is_beside, scores)) else []
@@ -35,7 +35,7 @@ def write_comparison(store: Store) -> None:
 
 
 def _lines(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a line for each dataset, run and method, with what its scores allow."""
+    """Return a line per dataset, run and method, with what its scores allow."""
     by_k: dict[tuple, dict[int, dict[str, float]]] = defaultdict(dict)
     for scores in every:
         is_usual = scores["steps"] == _protocol.default_steps(scores["method"])
@@ -59,7 +59,7 @@ def _lines(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def summarize(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return means, ranks and standard errors for each criterion and measure.
 
-    Over the datasets and runs that all methods have which have any.
+    Over the datasets and runs that all methods with any results share.
     """
     found = []
     for criterion in CRITERIA:
@@ -90,7 +90,7 @@ def summarize(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _by_method(means: np.ndarray, methods: list[str]) -> dict[str, dict[str, float]]:
-    """Return what is said of each method, the best rank first."""
+    """Return the statistics of each method, best rank first."""
     rows = [[Score(mean, 0) for mean in row] for row in means.tolist()]
     places = np.array(
         [
@@ -114,7 +114,7 @@ def _by_method(means: np.ndarray, methods: list[str]) -> dict[str, dict[str, flo
 
 
 def _standard_error(values: np.ndarray) -> np.ndarray:
-    """Return that of the mean over datasets; 0 for one dataset."""
+    """Return the standard error of the mean over datasets; 0 for one dataset."""
     n = len(values)
     return np.std(values, axis=0, ddof=int(n > 1)) / np.sqrt(n)
 
@@ -179,7 +179,7 @@ def _runs(table: dict[str, Any]) -> str:
 
 
 def _error(error: float, table: dict[str, Any]) -> str:
-    """Return a standard error; of one dataset there is none."""
+    """Return a standard error; empty for a single dataset."""
     return f" ± {error:.1f}" if len(table["datasets"]) > 1 else ""
 
 

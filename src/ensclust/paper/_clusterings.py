@@ -1,7 +1,7 @@
-"""Base clusterings as the protocol makes them: scikit-learn's k-means on float32.
+"""Base clusterings of the protocol: scikit-learn's k-means on float32.
 
-The committed results rest on these ensembles to the bit, so they are not made by
-:func:`ensclust.generate`, whose random numbers and rounding are others.
+The committed results depend on every bit of these ensembles, so they do not use
+:func:`ensclust.generate`, whose random numbers and rounding differ.
 """
 
 import warnings
@@ -56,7 +56,7 @@ def _nearest(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _one_candidate(X, n_clusters, random_state):
-    """Return starts by k-means++ without scikit-learn's choice among candidates."""
+    """Return k-means++ starts without scikit-learn's choice among candidates."""
     from sklearn.cluster import kmeans_plusplus  # noqa: PLC0415
 
     return kmeans_plusplus(X, n_clusters, random_state=random_state, n_local_trials=1)[

@@ -1,4 +1,4 @@
-"""Experiments beside the comparison: time of the consensus step, fragments."""
+"""Experiments besides the comparison: time of the consensus step, fragments."""
 
 import statistics
 import time
@@ -17,11 +17,11 @@ from ensclust.paper._clusterings import cluster
 from ensclust.paper._store import Store
 
 TIMES = "time.jsonl.gz"
-_PATIENCE = 5.0  # seconds; what takes less is measured three times
+_PATIENCE = 5.0  # seconds; shorter runs are measured three times
 
 
 class Timing(NamedTuple):
-    """A method and the number of objects that it is timed with."""
+    """A method and the number of objects with which it is timed."""
 
     n: int
     method: str
@@ -30,7 +30,7 @@ class Timing(NamedTuple):
         return f"{self.method} with {self.n:,} objects"
 
     def path(self, store: Store) -> Path:
-        """Return where the seconds are kept."""
+        """Return where the seconds are stored."""
         return store.work / "time" / f"{self.method}-{self.n:05d}.json"
 
 
@@ -39,7 +39,7 @@ def time_consensus(
 ) -> list[str]:
     """Measure the consensus step against the number of objects; return failures.
 
-    One thread, base clusterings excluded. What was measured before is kept.
+    One thread, base clusterings excluded. Earlier measurements are kept.
     """
     every = (Timing(n, m) for n in _protocol.TIME_OBJECTS for m in methods)
     todo = [timing for timing in every if not timing.path(store).exists()]
@@ -48,9 +48,9 @@ def time_consensus(
 
 
 def times(store: Store) -> list[dict[str, Any]]:
-    """Return what was measured, by method and number of objects, and write it.
+    """Return the measurements, by method and number of objects, and write them.
 
-    Where nothing was, as in a copy without ``work``, what was written is kept.
+    Without any, as in a copy without ``work``, the existing file is kept.
     """
     found = map(read_json, (store.work / "time").glob("*.json"))
     return _records.keep(
@@ -60,7 +60,7 @@ def times(store: Store) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _part_of_dataset(store: Store, n: int) -> Ensemble:
-    """Return base clusterings of n objects, as the protocol makes them."""
+    """Return base clusterings of n objects, as defined by the protocol."""
     X, y = _store.features(store, _protocol.TIME_DATASET)
     seed = store.protocol.consensus_seed(_protocol.TIME_DATASET, 0)
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:n])
@@ -74,7 +74,7 @@ def _part_of_dataset(store: Store, n: int) -> Ensemble:
 
 
 def _time(store: Store, timing: Timing) -> list[str]:
-    """Measure one method and keep the seconds; return what went wrong."""
+    """Measure one method and store the seconds; return failures."""
     failures: list[str] = []
     method, k = timing.method, _protocol.true_k(_protocol.TIME_DATASET)
     options = {
@@ -86,7 +86,7 @@ def _time(store: Store, timing: Timing) -> list[str]:
         ensemble = _part_of_dataset(store, timing.n)
         consensus(ensemble.labels[:500], k, method, **options)  # compiles
         while len(seconds) < (3 if not seconds or seconds[0] < _PATIENCE else 1):
-            fresh = Ensemble(ensemble.labels)  # what it remembers is counted too
+            fresh = Ensemble(ensemble.labels)  # without cached counts
             start = time.perf_counter()
             consensus(fresh, k, method, **options)
             seconds.append(time.perf_counter() - start)

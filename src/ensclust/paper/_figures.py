@@ -108,7 +108,7 @@ def _sizes(
 
 
 def _n_runs(averages: dict[_scores.Setting, Score]) -> str:
-    """Return how many runs the scores for other than the usual M are of."""
+    """Return the number of runs of the scores for other than the usual M."""
     counts = {
         score.n_runs
         for setting, score in averages.items()
@@ -178,7 +178,7 @@ def draw_fragments(found: dict[str, Any], root: Path) -> None:
 def _figure(
     path: Path, n_rows: int, n_columns: int, inches: tuple[float, float]
 ) -> Iterator[Any]:
-    """Give axes to draw on; save them as PNG and SVG afterwards."""
+    """Yield axes to draw on, and save them as PNG and SVG afterwards."""
     mpl = import_optional("matplotlib", "drawing figures", "plot")
     from matplotlib.figure import Figure  # noqa: PLC0415
 

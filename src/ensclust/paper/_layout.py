@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 
 def grid(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = " ") -> str:
-    """Return rows of text, the first of them the head, as a Markdown table.
+    """Return rows of text, the first of which is the header, as a Markdown table.
 
     Parameters
     ----------
     rows : sequence of sequences of str
-        The head and the rows below it.
+        The header and the rows below it.
     left : int
-        The first so many columns are aligned left, the others right.
+        The number of columns aligned left; the others are aligned right.
     gap : str
-        What is beside the marks of the rule.
+        Padding of the dashes below the header.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def grid(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = " ") -> str
 def entry(text: str, small: str = "", place: int = 0) -> str:
     """Return a cell: what we found and, in small print, what was published.
 
-    ``place`` is that in the row: the best is in bold and brackets, the next two are in
-    bold; 0 is not ranked.
+    ``place`` is the rank in the row: the best is in bold and brackets, the next two are
+    in bold; 0 means not ranked.
     """
     text = f"**{text}**" if 1 <= place <= 3 else text
     text = f"[{text}]" if place == 1 else text
@@ -80,7 +80,7 @@ class Table:
 
 
 def _as_html(cell: str) -> str:
-    """Return a cell with the marks that :func:`entry` gave it."""
+    """Return a cell with the markup of :func:`entry` as HTML."""
     text, _, small = map(html.escape, cell.partition("<br>"))
     text = re.sub(r"\*\*(.*)\*\*", r"<b>\1</b>", text)
     return f"{text}<br><small>{small}</small>" if small else text

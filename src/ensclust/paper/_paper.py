@@ -1,4 +1,4 @@
-"""What was published: paper.json as numbers, in percent."""
+"""The published results: paper.json as numbers, in percent."""
 
 import json
 from functools import cache
@@ -30,7 +30,7 @@ def compared(measure: str, dataset: str, criterion: str) -> dict[str, Score]:
     >>> compared("nmi", "wine", "true-k")["ecpcs-hc"]
     Score(mean=88.82, std=2.82, n_runs=20)
     """
-    # Both ways to divide NMI are "nmi" in the file.
+    # Both normalisations of NMI are "nmi" in the file.
     row = facts()["compare"][measure.removesuffix("-max")][dataset][criterion]
     return {
         method: Score(*score)

@@ -1,4 +1,4 @@
-"""From experiments to units of work, in the order that makes partial results useful."""
+"""Split experiments into units of work, ordered so that partial results are useful."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ensclust._methods import METHODS
 from ensclust.paper import _protocol
 from ensclust.paper._store import Key, Store
 
-# What each name on the command line needs; the rest is drawn from the same results.
+# What each name on the command line needs; the rest uses the same results.
 NEEDS = {
     "table1": (),
     "table2": ("compare",),
@@ -23,7 +23,7 @@ NEEDS = {
 
 # Stages in order: what every table needs first, what takes long last.
 _COMPARE_TRUE, _COMPARE_BEST, _STEPS_TRUE, _STEPS_BEST, _SIZES = range(5)
-_FIRST = (_COMPARE_TRUE, _SIZES)  # these have ensembles to make
+_FIRST = (_COMPARE_TRUE, _SIZES)  # these generate ensembles
 _LARGE = 10  # added to the stage of sweeps on many objects
 _MANY_OBJECTS = 15_000
 _SLOW_ON_MANY = ("ptgp", "pta")
@@ -31,7 +31,7 @@ _SLOW_ON_MANY = ("ptgp", "pta")
 
 @dataclass(frozen=True)
 class Unit:
-    """Scores that one process finds in one go: one dataset, run and ensemble size."""
+    """Scores that one process computes together: one dataset, run and ensemble size."""
 
     stage: int
     dataset: str
@@ -41,7 +41,7 @@ class Unit:
 
     @property
     def cost(self) -> float:
-        """Return about the seconds it takes, for the estimate of the time left."""
+        """Return the approximate seconds it takes, to estimate the time left."""
         info = datasets.info(self.dataset)
         n = info.n_objects
         made = n * (3e-4 + 2e-6 * info.n_features) if self.stage in _FIRST else 0.0
@@ -60,18 +60,18 @@ class Unit:
 
 @dataclass(frozen=True)
 class Selection:
-    """What of the experiments is asked for."""
+    """The requested experiments."""
 
     needs: frozenset[str]
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     runs: int
     size_runs: int = _protocol.SIZE_RUNS
-    is_swept: bool = True  # without, best-k is found only where it costs nothing
+    is_swept: bool = True  # if False, best-k only where it comes for free
 
 
 def plan(store: Store, selection: Selection) -> list[Unit]:
-    """Return the units that are still to be done, first ones first."""
+    """Return the units that are left to do, in order."""
     units: dict[tuple[int, str, int, int], dict[Key, None]] = {}
     for stage, key in _wanted(selection):
         if (selection.is_swept or key.part != "rest") and not store.has(key):
@@ -84,7 +84,7 @@ def plan(store: Store, selection: Selection) -> list[Unit]:
 
 def parts(method: str) -> tuple[str, ...]:
     """Return the parts of a sweep: a tree gives all cuts at once."""
-    is_tree = METHODS[method].info.family == "tree"
+    is_tree = METHODS.method(method).info.family == "tree"
     return ("all",) if is_tree else ("true", "rest")
 
 
@@ -105,7 +105,7 @@ def _wanted(selection: Selection) -> Iterator[tuple[int, Key]]:
 
 
 def _few(selection: Selection, dataset: str) -> Iterator[tuple[int, Key]]:
-    """Yield what the comparison of all methods needs of a dataset."""
+    """Yield what the comparison of all methods needs for a dataset."""
     for method in selection.methods:
         steps, m = _protocol.default_steps(method), _protocol.N_CLUSTERINGS
         for run in range(selection.runs):

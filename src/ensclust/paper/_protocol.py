@@ -1,4 +1,4 @@
-"""What the paper's experiments are, as data. Nothing here is tuned to a dataset."""
+"""The paper's experiments as data. Nothing here is tuned to a dataset."""
 
 import math
 import zlib
@@ -34,8 +34,8 @@ DATASETS = (
     "wine",
     "yeast",
 )
-# NMI as the paper's equation has it, divided by the geometric mean of the entropies,
-# and by the larger of them, which the published figures follow (docs, Reproduction).
+# NMI as in the paper's equation, divided by the geometric mean of the entropies, and
+# divided by the larger of them, as the published figures are (docs, Reproduction).
 MEASURES = ("nmi", "ari", "nmi-max")
 TITLES = {"nmi": "NMI", "ari": "ARI", "nmi-max": "NMI (max)"}
 CRITERIA = ("true-k", "best-k")
@@ -61,18 +61,18 @@ BLOCK = 10  # base clusterings that are generated and cached together
 
 @dataclass(frozen=True)
 class Protocol:
-    """The choices that decide results; one results directory holds one protocol.
+    """The choices that determine results; a results directory holds one protocol.
 
     Attributes
     ----------
     seed : int
-        Every seed of the experiments follows from it.
+        All seeds of the experiments are derived from it.
     init : str
-        Start of k-means. "k-means++" draws one candidate per centre, as the original
-        and MATLAB, which the authors used, do; "greedy-k-means++" is scikit-learn's
-        own, the best of several candidates; "random" is what the paper's text says.
+        Initialisation of k-means. "k-means++" draws one candidate per centre, like the
+        original and like MATLAB, which the authors used; "greedy-k-means++" is that of
+        scikit-learn, the best of several candidates; "random" is what the paper states.
     max_iter : int
-        Most iterations of a k-means run; it has one start.
+        Maximum number of iterations of a k-means run, which has a single start.
     standardized : tuple of str
         Datasets whose features get mean 0 and standard deviation 1.
     """
@@ -83,7 +83,7 @@ class Protocol:
     standardized: tuple[str, ...] = ("wine",)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the choices as JSON can hold them."""
+        """Return the choices as plain values for JSON."""
         return {**asdict(self), "standardized": sorted(self.standardized)}
 
     def ensemble_seed(self, dataset: str, run: int, block: int) -> int:
@@ -111,7 +111,7 @@ def base_k(n_objects: int, n_clusters: int) -> tuple[int, int]:
 
 
 def sweep(dataset: str) -> tuple[int, ...]:
-    """Return the numbers of clusters that best-k is chosen from: 2 to 2 K.
+    """Return the numbers of clusters from which best-k is chosen: 2 to 2 K.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def few_k(dataset: str) -> tuple[int, ...]:
 
 
 def default_steps(method: str) -> int | None:
-    """Return the step length of the comparison, None for methods without."""
+    """Return the step length of the comparison, None for methods without one."""
     return STEPS if method in PROPAGATING else None
 
 

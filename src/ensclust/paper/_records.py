@@ -1,7 +1,7 @@
 """Results from scores: one JSON line per dataset, run, setting, method and criterion.
 
-Lines are sorted and hold nothing that changes from one run of the program to the next;
-what was measured with a clock is in a file of its own, with the same keys.
+Lines are sorted and contain nothing that changes from one run of the program to the
+next; timings are in a separate file, with the same keys.
 """
 
 from pathlib import Path
@@ -20,8 +20,8 @@ TIMINGS = "timings.jsonl.gz"
 def collect(store: Store) -> list[dict[str, Any]]:
     """Write results and timings of all scores of a store; return the results.
 
-    Of the paper's methods; ``_beside`` has the others. Where there are no scores, as in
-    a copy without ``work``, results are kept.
+    Only for the paper's methods; ``_beside`` handles the others. If there are no
+    scores, as in a copy without ``work``, existing results are kept.
     """
     merged: dict[tuple, dict[str, Any]] = {}
     for scores in store.scores():
@@ -46,12 +46,12 @@ def collect(store: Store) -> list[dict[str, Any]]:
 
 
 def is_beside(scores: dict[str, Any]) -> bool:
-    """Whether scores are no part of the paper's tables."""
+    """Whether scores are not part of the paper's tables."""
     return scores["method"] not in _protocol.METHODS or scores["part"] == "few"
 
 
 def keep(path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Write lines and return them; without any, return those that are there."""
+    """Write lines and return them; without any, return those of the file."""
     if not lines and path.exists():
         return read_lines(path)
     write_lines(path, lines)
@@ -59,10 +59,10 @@ def keep(path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def judge(scores: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of the criteria that the scores of one setting suffice for.
+    """Return the lines of the criteria for which the scores of one setting suffice.
 
-    best-k takes, for each measure separately, the best k of the sweep (the least of
-    equally good ones).
+    best-k uses, for each measure separately, the best k of the sweep (the smallest in
+    case of ties).
     """
     by_k, dataset = scores["by_k"], scores["dataset"]
     ks = {"true-k": (_protocol.true_k(dataset),), "best-k": _protocol.sweep(dataset)}

@@ -1,4 +1,4 @@
-"""Run what is asked for, then write results, tables, figures and the summary."""
+"""Run the requested experiments, then write results, tables, figures and summary."""
 
 import warnings
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def produce(
     report_only: bool = False,
     quiet: bool = False,
 ) -> list[str]:
-    """Do the experiments and write the report; return what went wrong."""
+    """Run the experiments and write the report; return failures."""
     is_drawn = bool(selection.needs) and _can_draw()
     missing = unavailable(store, selection.datasets)
     failures: list[str] = []
@@ -54,7 +54,7 @@ def produce(
         used = {
             *(unit.dataset for unit in units),
             *(_USED_BY[need] for need in selection.needs & _USED_BY.keys()),
-            *store.origins(),  # also where nothing is left to do
+            *store.origins(),  # even if nothing is left to do
         }
         for name in sorted(used.intersection(at_hand)):
             store.settle(name)
@@ -76,7 +76,7 @@ def produce(
 def run_units(
     store: Store, units: list[Unit], *, n_jobs: int | None = 1, quiet: bool = False
 ) -> list[str]:
-    """Do units of work in processes of one thread each; return what went wrong."""
+    """Do units of work in processes of one thread each; return failures."""
     done = _runner.run(
         units,
         partial(_work.do, store),
@@ -102,9 +102,9 @@ def unavailable(store: Store, names: Sequence[str]) -> dict[str, str]:
 def report(
     store: Store, missing: dict[str, str], command: str | None
 ) -> dict[str, Any]:
-    """Write the tables that the results at hand allow; return what figures need.
+    """Write the tables that the existing results allow; return what figures need.
 
-    Without a command, the last one that made results is told.
+    Without a command, the last one that produced results is shown.
     """
     results = _records.collect(store)
     here = {line["dataset"] for line in results}
@@ -136,7 +136,7 @@ def report(
 
 
 def _can_draw() -> bool:
-    """Whether figures can be drawn; say so before hours go by."""
+    """Whether figures can be drawn; warn early, before hours of work."""
     try:
         import_optional("matplotlib", "drawing figures", "plot")
     except ImportError as error:
@@ -157,7 +157,7 @@ def _draw(store: Store, found: dict[str, Any]) -> None:
 
 
 def _versions(results: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the versions that results were made with, or else those at hand."""
+    """Return the versions that produced the results, or else the installed ones."""
     lines = [line["versions"] for line in results] or [_work.versions()]
     return {
         name: " and ".join(dict.fromkeys(line[name] for line in lines))

@@ -1,4 +1,4 @@
-"""Do jobs in turn or in processes; what a job finds is there as soon as it is done."""
+"""Run jobs in turn or in processes, yielding each result as soon as it is done."""
 
 import os
 import signal
@@ -25,21 +25,21 @@ def run(
     n_jobs: int | None = 1,
     quiet: bool = False,
 ) -> Iterator[tuple[Job, Found]]:
-    """Do jobs, first ones first; yield each with what it found when it is done.
+    """Run jobs in order; yield each with its result when it is done.
 
     Parameters
     ----------
     jobs : sequence
-        What is to be done; what was done before is left out by the caller. Progress
-        shows them as text.
+        The jobs; the caller leaves out those done before. Progress shows them as
+        text.
     do : callable
-        Does one job; with several processes it must be picklable, as jobs are.
+        Runs one job; with several processes, it and the jobs must be picklable.
     title : str
-        What is being done, for the progress.
+        Description of the work, for the progress.
     cost : callable
-        About how long a job takes beside others, for the estimate of the time left.
+        Relative duration of a job, to estimate the time left.
     n_jobs : int or None
-        Processes; None is one per core.
+        Number of processes; None means one per core.
     quiet : bool
         Show no progress.
     """
@@ -59,7 +59,7 @@ def _outcomes(
         for job in jobs:
             yield job, do(job)
         return
-    # Forked children would share the parent's OpenMP state, which does not survive.
+    # Not forked: OpenMP state of the parent does not survive a fork.
     with ProcessPoolExecutor(
         n_processes, get_context("spawn"), initializer=_obey_parent
     ) as pool:
@@ -70,16 +70,16 @@ def _outcomes(
                 yield waiting[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for worker in active_children():  # what they have in hand may take hours
+            for worker in active_children():  # their current jobs may take hours
                 worker.kill()
             raise
 
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from processes that are started here, also while they start.
+    """Block Ctrl-C for processes started here, even while they start.
 
-    It comes to this process when the block ends.
+    It reaches this process when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -92,10 +92,10 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _obey_parent() -> None:
-    """Let a worker leave Ctrl-C to the process that started it, and end with that.
+    """Make a worker leave Ctrl-C to its parent process, and end with it.
 
-    If that is killed, it would wait for work for ever. What it has in hand need not be
-    finished: files are written whole or not at all.
+    If the parent is killed, a worker would wait for work forever. Its current job need
+    not be finished, as files are written whole or not at all.
     """
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""Means over runs, ranks, and how far they are from the published ones."""
+"""Means over runs, ranks, and their distance from the published ones."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import numpy as np
 from ensclust.paper import _paper, _protocol
 from ensclust.paper._paper import Score
 
-POINTS = 2.0  # a cell is inside within so many points or published deviations
+POINTS = 2.0  # tolerance in points, or in published deviations
 
 
 class Setting(NamedTuple):
@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Our score of a method beside the published one."""
+    """Our score of a method and the published one."""
 
     setting: Setting
     ours: Score
@@ -62,10 +62,10 @@ def average(results: Iterable[dict[str, Any]]) -> dict[Setting, Score]:
 
 
 def shared_runs(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines of runs that a method has made with every M it was run with.
+    """Return the lines of runs that a method has completed for all of its M.
 
-    Runs differ more than ensembles of 20 and of 30 clusterings do, so that a curve
-    over M is of the same runs throughout.
+    Runs differ more than ensembles of 20 and 30 clusterings do, so a curve over M must
+    use the same runs throughout.
     """
     lines = list(results)
     runs: dict[tuple, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -84,8 +84,8 @@ def compared(
 ) -> dict[str, Score]:
     """Return our scores of the methods in the comparison of Table II or III.
 
-    None for best-k while a method has only true-k: trees give the sweep at no cost, and
-    places among them alone would mislead.
+    None for best-k while a method has only true-k: trees give the sweep for free, and
+    ranks among them alone would be misleading.
     """
     usual = {method: _protocol.default_steps(method) for method in _protocol.METHODS}
     found = {
@@ -126,7 +126,7 @@ def cells(averages: dict[Setting, Score]) -> list[Cell]:
 
 
 def ranks(row: dict[str, Score]) -> dict[str, int]:
-    """Return the place of each method; equal means, as printed, share the better one.
+    """Return the rank of each method; means that print equal share the better one.
 
     Examples
     --------
@@ -146,17 +146,17 @@ def mean_scores(rows: list[dict[str, Score]]) -> dict[str, float]:
 
 
 def mean_ranks(rows: list[dict[str, Score]]) -> dict[str, float]:
-    """Return the mean place over datasets of each method that is in all rows."""
+    """Return the mean rank over datasets of each method that is in all rows."""
     return {m: float(np.mean(places)) for m, places in _places(rows).items()}
 
 
 def times_ranked(rows: list[dict[str, Score]], place: int) -> dict[str, int]:
-    """Return in how many rows each method is at this place or better."""
+    """Return in how many rows each method has this rank or better."""
     return {m: sum(p <= place for p in places) for m, places in _places(rows).items()}
 
 
 def _places(rows: list[dict[str, Score]]) -> dict[str, list[int]]:
-    """Return the place in each row of each method that is in all rows."""
+    """Return the rank in each row of each method that is in all rows."""
     methods = _common(rows)
     found = [ranks({m: row[m] for m in methods}) for row in rows]
     return {m: [place[m] for place in found] for m in methods}

@@ -1,4 +1,4 @@
-"""What is done stays done: ensembles and scores on disk, each file written at once."""
+"""Ensembles and scores on disk, so that finished work is never repeated."""
 
 import io
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ class Key:
     run: int
     n_clusterings: int
     method: str
-    steps: int | None  # only of methods that propagate
+    steps: int | None  # only for methods that propagate
     part: str  # which numbers of clusters: "all", "true", "rest" or "few"
 
     @property
     def path(self) -> Path:
-        """Return the place of the file; remove a method's directory to redo it."""
+        """Return the path of the file; remove a method's directory to redo it."""
         steps = "" if self.steps is None else f"-t{self.steps}"
         return Path(
             self.method,
@@ -54,7 +54,7 @@ class Key:
 
     @property
     def clusters(self) -> tuple[int, ...]:
-        """Return the numbers of clusters that the file has scores of."""
+        """Return the numbers of clusters for which the file has scores."""
         k = true_k(self.dataset)
         rest = tuple(other for other in sweep(self.dataset) if other != k)
         return {
@@ -67,7 +67,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Store:
-    """A directory of results and, below ``work``, of what they are made from."""
+    """A directory of results and, in ``work``, of intermediate files."""
 
     root: Path
     protocol: Protocol
@@ -78,15 +78,13 @@ class Store:
         try:
             self.work.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = (
-                f"{self.root} cannot be written: {error.strerror}. Give another --out."
-            )
+            msg = f"{self.root} cannot be written: {error.strerror}. Use another --out."
             raise type(error)(msg) from error
         write(self.work / ".gitignore", "*\n")
         path, rules = self.work / "protocol.json", self.protocol.as_dict()
         if (kept := read_json(path, rules)) != rules:
             msg = (
-                f"{self.root} holds results of another protocol, {kept}. Give another "
+                f"{self.root} holds results of another protocol, {kept}. Use another "
                 "--out, or the same --seed, --init and --standardize."
             )
             raise ValueError(msg)
@@ -98,7 +96,7 @@ class Store:
         return self.root / "work"
 
     def settle(self, dataset: str) -> None:
-        """Keep which data a dataset is, or check that what was begun is of the same."""
+        """Record the identity of a dataset, or check that it has not changed."""
         path = self.work / "data" / f"{dataset}.json"
         made = next((self.work / "ensembles" / dataset).glob("run-*.npz"), None)
         has_scores = any((self.work / "scores").glob(f"*/{dataset}"))
@@ -124,11 +122,11 @@ class Store:
         return {path.stem: read_json(path)["origin"] for path in paths}
 
     def has(self, key: Key) -> bool:
-        """Whether these scores are there."""
+        """Whether these scores exist."""
         return (self.work / "scores" / key.path).exists()
 
     def put(self, key: Key, facts: dict[str, Any]) -> None:
-        """Keep scores."""
+        """Store scores."""
         write_json(
             self.work / "scores" / key.path, {**vars(key), **facts}, sort_keys=True
         )
@@ -138,9 +136,9 @@ class Store:
         return map(read_json, sorted((self.work / "scores").rglob("run-*.json")))
 
     def ensemble(self, dataset: str, run: int, n_clusterings: int) -> Ensemble:
-        """Return the base clusterings of a run, from disk or made now.
+        """Return the base clusterings of a run, from disk or newly generated.
 
-        They come in blocks of ten, so a larger ensemble contains the smaller ones.
+        They are generated in blocks of ten, so larger ensembles contain smaller ones.
         """
         n_blocks = -(-n_clusterings // BLOCK)
         labels = [self._block(dataset, run, block) for block in range(n_blocks)]
@@ -168,7 +166,7 @@ class Store:
         with explaining(
             f"{path} is damaged",
             ValueError,
-            advice=" Delete it; it will be made anew.",
+            advice=" Delete it; it will be generated again.",
         ):
             arrays = read_arrays(path, ("data", "labels"))
         self._check_same(str(arrays["data"]), dataset, str(path))
@@ -178,15 +176,15 @@ class Store:
         if kept != fingerprint(self, dataset):
             msg = (
                 f"{what} came from other data called {dataset}: another source may "
-                "have its rows in another order. Give the --data-home or ENSCLUST_DATA "
-                "that was given before, none if there was none, or another --out."
+                "order its rows differently. Use the same --data-home or ENSCLUST_DATA "
+                "as before (none if there was none), or another --out."
             )
             raise ValueError(msg)
 
 
 @lru_cache(maxsize=2)
 def features(store: Store, dataset: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return objects and classes as the experiments use them."""
+    """Return objects and classes as used by the experiments."""
     data = datasets.load(dataset, data_home=store.data_home)
     if dataset not in store.protocol.standardized:
         return data.X, data.y
@@ -197,6 +195,6 @@ def features(store: Store, dataset: str) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=2)
 def fingerprint(store: Store, dataset: str) -> str:
-    """Return a checksum of a dataset with its rows in order, to know it again."""
+    """Return a checksum of a dataset that depends on the order of its rows."""
     data = datasets.load(dataset, data_home=store.data_home)
     return digest(data.X, data.y)

@@ -36,7 +36,7 @@ def summarize(averages: dict[Setting, Score]) -> dict[str, Any]:
 
 
 def as_markdown(summary: dict[str, Any]) -> str:
-    """Return the summary to be read."""
+    """Return the summary as Markdown."""
     absent = ", ".join(summary["not available"])
     counts = [
         _count(summary["n_runs"], "run"),
@@ -72,7 +72,7 @@ def as_markdown(summary: dict[str, Any]) -> str:
 
 
 def as_text(summary: dict[str, Any]) -> str:
-    """Return the mean scores of each method, to be read in a terminal; "" for none."""
+    """Return the mean scores of each method, for a terminal; "" for none."""
     found = {
         name: own
         for name, own in summary["averages"].items()
@@ -112,7 +112,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _origins(origins: dict[str, str]) -> list[str]:
-    """Return where the data came from, which decides the order of their rows."""
+    """Return where the data came from, which determines the order of their rows."""
     names = {
         where: [name for name in origins if origins[name] == where]
         for where in dict.fromkeys(origins.values())
@@ -128,7 +128,7 @@ def _title(name: str) -> str:
 
 
 def _far(cells: list[dict[str, Any]], title: str, what: str, digits: int) -> str:
-    """Return a table of cells that are far from the published ones, if there are."""
+    """Return a table of cells that are far from the published ones, if any."""
     rows = [
         [
             f"{c['dataset']} {c['method']} {_protocol.TITLES[c['measure']]} "
@@ -204,7 +204,7 @@ def _ranks(summary: dict[str, Any]) -> list[str]:
 
 
 def _times(seconds: dict[str, Any]) -> list[str]:
-    """Return our seconds beside the three published ones, and the order."""
+    """Return our seconds next to the three published ones, and the order."""
     published = _paper.facts()["seconds"]
     rows = [
         [method, f"{s:.2f}", str(published.get(method, ""))]
@@ -288,7 +288,7 @@ def _check(cells: list[Cell], measures: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _off(cells: list[Cell]) -> list[dict[str, Any]]:
-    """Return what is more than 2 deviations off where like is compared with like."""
+    """Return cells more than 2 deviations off, using the paper's normalisation."""
     far = [c for c in cells if c.setting.measure != "nmi" and abs(c.deviations) > 2]
     return [
         _facts(cell, "criterion", "deviations")

@@ -84,7 +84,7 @@ def _average_row(pairs: list[tuple], criterion: str, title: str) -> list[str]:
     is_rank = title == "average rank"
     average = _scores.mean_ranks if is_rank else _scores.mean_scores
     ours, theirs = (average([pair[side] for pair in pairs]) for side in (0, 1))
-    # Of scores the largest is the best, of ranks the smallest.
+    # The largest score is best, but the smallest rank.
     order = sorted(ours.values(), reverse=not is_rank)
     return [
         title,

@@ -1,4 +1,4 @@
-"""One unit of work: load an ensemble, find consensus clusterings, score them."""
+"""One unit of work: load an ensemble, compute consensus clusterings, score them."""
 
 import platform
 import time
@@ -19,12 +19,12 @@ from ensclust.paper._store import Key, Store
 
 
 def do(store: Store, unit: Unit) -> list[str]:
-    """Do what is missing of a unit, on one thread; return what went wrong."""
+    """Do what is left of a unit, on one thread; return failures."""
     failures: list[str] = []
     with on_one_thread():
         keys = [key for key in unit.keys if not store.has(key)]
         ensemble = store.ensemble(unit.dataset, unit.run, unit.n_clusterings)
-        # Keys that differ in steps are found together, others one by one.
+        # Keys that differ in steps are computed together, others one by one.
         swept = [key for key in keys if not key.is_usual]
         for group in [
             *([key] for key in keys if key.is_usual),
@@ -38,7 +38,7 @@ def do(store: Store, unit: Unit) -> list[str]:
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Limit libraries to one thread, and let sweeps ask for too many clusters."""
+    """Limit libraries to one thread, and mute warnings about too many clusters."""
     from sklearn import cluster  # noqa: F401, PLC0415  loads OpenMP before the limit
 
     with threadpool_limits(1), warnings.catch_warnings():
@@ -48,7 +48,7 @@ def on_one_thread() -> Iterator[None]:
 
 @contextmanager
 def noting_failures(what: str, failures: list[str]) -> Iterator[None]:
-    """Add to ``failures`` what goes wrong with a method, and go on."""
+    """Add errors of a method to ``failures``, and continue."""
     try:
         yield
     except (ValueError, RuntimeError, MemoryError, ImportError) as error:
@@ -56,7 +56,7 @@ def noting_failures(what: str, failures: list[str]) -> Iterator[None]:
 
 
 def _score(store: Store, ensemble: Ensemble, keys: list[Key]) -> None:
-    """Find and keep the scores of each key."""
+    """Compute and store the scores of each key."""
     rules, dataset, run = store.protocol, keys[0].dataset, keys[0].run
     seed, y = rules.consensus_seed(dataset, run), _store.features(store, dataset)[1]
     find = _usual if keys[0].is_usual else _by_steps
@@ -91,7 +91,7 @@ _MEASURED = {"nmi": metrics.nmi, "ari": metrics.ari, "nmi-max": _nmi_max}
 def _usual(
     ensemble: Ensemble, keys: list[Key], seed: int
 ) -> Iterator[tuple[Key, np.ndarray]]:
-    """Find the consensus for each number of clusters of each key."""
+    """Compute the consensus for each number of clusters of each key."""
     for key in keys:
         steps = {} if key.steps is None else {"steps": key.steps}
         yield (
@@ -110,12 +110,12 @@ def _usual(
 def _by_steps(
     ensemble: Ensemble, keys: list[Key], seed: int
 ) -> Iterator[tuple[Key, np.ndarray]]:
-    """Find the same for several step lengths, propagated from one eigendecomposition.
+    """Compute the same for several step lengths, from one eigendecomposition.
 
-    Other ways to propagate differ in the last digits, which can decide a cut.
+    Other ways to propagate differ in the last digits, which can change a cut.
     """
     weights = similarity.jaccard(ensemble, n_jobs=1)
-    # All lengths, also those that are done: what is found must not depend on which.
+    # All lengths, even those already done: the result must not depend on which.
     steps = sorted({*_protocol.STEP_VALUES, *(key.steps or 1 for key in keys)})
     for length, Z in zip(steps, similarity.propagations(weights, steps), strict=True):
         chosen = [key for key in keys if key.steps == length]
@@ -126,7 +126,7 @@ def _by_steps(
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions that results may depend on."""
+    """Return the versions on which results may depend."""
     packages = ("ensclust", "numpy", "scipy", "scikit-learn", "numba")
     return {
         "python": platform.python_version(),

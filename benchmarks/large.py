@@ -15,7 +15,7 @@ LINKAGE_GROWTH = 30  # most times that linkage of five times the objects may tak
 def large(sizes: dict) -> list[Measurement]:
     """Return the measurements of many objects, many clusterings and first use."""
     return [*many_objects(sizes), many_clusterings(sizes), *many_leaves(sizes),
-            *generating(sizes), first_use(sizes), *peers(sizes)]  # fmt: skip
+            *generating(sizes), first_use(sizes), second_use(sizes), *peers(sizes)]  # fmt: skip
 
 
 def many_objects(sizes: dict) -> list[Measurement]:
@@ -208,6 +208,21 @@ def first_use(sizes: dict) -> Measurement:
             Side("second", "command", {**command, "is_compiled": True}),
         ),
         (Bar("first", 20, "under"), Bar("second", 2.5, "under")),
+    )
+
+
+def second_use(sizes: dict) -> Measurement:
+    """Labels are combined without scikit-learn, so in less time than its import."""
+    command = {"rows": sizes["few"], "is_compiled": True, "name": "consensus"}
+    rival = "import sklearn.cluster"
+    return Measurement(
+        "second-use",
+        f"ensclust consensus, second use, {sizes['few']:,} rows of CSV",
+        (
+            Side("ensclust", "command", command),
+            Side(rival, "program", {"statement": rival}),
+        ),
+        (Bar("ensclust", 1, against=rival),),
     )
 
 

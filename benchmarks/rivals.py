@@ -159,7 +159,7 @@ def command(rows, is_compiled, name="cluster"):
         X = np.random.default_rng(0).integers(0, 3, (rows, 10))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "data.csv")
-        np.savetxt(path, X, "%g", ",")
+        np.savetxt(path, X, "%s", ",")
         # Kernels are cached here, not next to the installed files.
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # keep compiled modules

@@ -23,6 +23,7 @@ _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
+_STRIP = 2**14  # regions whose shares are computed at a time
 
 
 @dataclass
@@ -63,8 +64,8 @@ class Regions:
         return cls(
             np.arange(len(codes)),
             np.concatenate([[0], np.cumsum(n_present)]),
-            cluster.astype(np.int32),
-            np.repeat(counts, n_present).astype(np.int32),
+            cluster.astype(np.int32, copy=False),
+            np.repeat(counts.astype(np.int32), n_present),
             size.astype(np.float64),
             codes,
         )
@@ -72,9 +73,14 @@ class Regions:
     def __len__(self) -> int:
         return len(self.leaf)
 
-    def shares(self) -> np.ndarray:
-        """Return the share of the region's objects in each entry, (E,) float64."""
-        return self.count / np.repeat(self.size, np.diff(self.edge))
+    def shares(self, dtype: type = np.float64) -> np.ndarray:
+        """Return the share of the region's objects in each entry, (E,)."""
+        shares: np.ndarray = np.empty(len(self.count), dtype)
+        for a, b in parallel.strips(len(self), _STRIP):
+            own = slice(self.edge[a], self.edge[b])
+            sizes = np.repeat(self.size[a:b], np.diff(self.edge[a : b + 1]))
+            shares[own] = self.count[own] / sizes
+        return shares
 
 
 class Coarsening:
@@ -138,7 +144,7 @@ class Coarsening:
         shared = (
             regions.edge,
             regions.cluster,
-            regions.shares().astype(np.float32),
+            regions.shares(np.float32),
             self.start,
             *self.rule,
             self.all_pairs,
@@ -175,6 +181,7 @@ class Coarsening:
         low, high = old.edge[:-1].copy(), old.edge[1:].copy()
         cluster, count = np.empty((2, 2 * n_entries), np.int32)
         cluster[:n_entries], count[:n_entries] = old.cluster, old.count
+        old.cluster = old.count = np.empty(0, np.int32)  # room for what is merged
         merged, similarity = np.empty((n_merges, 2), np.int64), np.empty(n_merges)
         entries = (low, high, cluster, count)
         n_merged = _kernels.merging.merge(

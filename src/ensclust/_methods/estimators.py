@@ -243,20 +243,24 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         ids=None,
         names=None,
         selection=None,
+        sweep=None,
+        map_of=None,
+        colors=None,
         title=None,
     ) -> None:
         """Write the result as a single HTML file that opens in a browser, offline.
 
-        ``X``, the features, gives the map of the objects its axes; without it they come
-        from the base clusterings. ``truth``, ``ids``, ``names``, ``selection`` and
-        ``title`` are as in :func:`ensclust.write_report`, and so are time and memory.
-        After a fit to a stream, a random sample of 20,000 objects is shown; arguments
-        that describe all objects are reduced to these.
+        ``X`` are features for a map of the objects. All parameters are as in
+        :func:`ensclust.write_report`, and so are time and memory. After a fit to a
+        stream, a random sample of 20,000 objects is shown; arguments that describe all
+        objects are reduced to these.
         """
         from ensclust._view.report.page import report_model  # noqa: PLC0415  drawing
 
         given = {"X": X, "truth": truth, "ids": ids, "names": names}
-        report_model(path, self._result(), **given, selection=selection, title=title)
+        given |= {"selection": selection, "sweep": sweep}
+        given |= {"map_of": map_of, "colors": colors, "title": title}
+        report_model(path, self._result(), **given)
 
     def _result(self) -> Result:
         """Return what was found as facts, for views."""

@@ -111,6 +111,8 @@ class MetaClustering(Sharing):
     share most with the inputs.
     """
 
+    exact: ClassVar[bool] = False  # a method that propagates has it as a parameter
+
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
         similarity = check_similarity(self._similarity(counts, weights), counts)
         partitions = self._partitioner(similarity, counts, weights, seed)
@@ -125,7 +127,8 @@ class MetaClustering(Sharing):
     def _partitioner(
         self, similarity: np.ndarray, counts: Counts, weights, seed: int
     ) -> Callable[[int], list[np.ndarray]]:
-        graph = NormalisedCut(similarity, mass=self._mass(counts, weights))
+        mass = self._mass(counts, weights)
+        graph = NormalisedCut(similarity, mass=mass, exact=self.exact)
         return lambda k: [graph.labels(k, random_state=seed)]
 
     def _find_cluster_weights(

@@ -178,7 +178,7 @@ def select_k(
         )
         raise TypeError(msg)
     whole = Ensemble(ensemble)
-    sample = _sampled(whole, n_sample, rng)
+    sample, objects = _sampled(whole, n_sample, rng)
     ks = (
         default_range(whole, sample)
         if k_range is None
@@ -193,6 +193,8 @@ def select_k(
         {name: tuple(values.tolist()) for name, values in judged.scores.items()},
         judged.suggested(),
         sample.n_objects,
+        judged.labels,
+        objects,
         has_features=X is not None and n_null > 0,
     )
     if ks == [1]:
@@ -406,8 +408,13 @@ def default_range(whole: Ensemble, sample: Ensemble) -> list[int]:
     return list(range(2, highest + 1)) or [1]
 
 
-def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
-    """Return the objects that are judged, with the base clusters that they are in."""
+def _sampled(
+    ensemble: Ensemble, n_sample: int | None, rng
+) -> tuple[Ensemble, np.ndarray]:
+    """Return the ensemble of the objects that are judged, and their numbers.
+
+    It has the base clusters that they are in.
+    """
     rows = np.flatnonzero(~ensemble.absent())
     if not len(rows):
         msg = f"none of the {ensemble.n_objects} objects is in any base clustering."
@@ -415,8 +422,8 @@ def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
     if n_sample is not None and len(rows) > n_sample:
         rows = np.sort(rng.choice(rows, n_sample, replace=False))
     elif len(rows) == ensemble.n_objects:
-        return ensemble
-    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T))
+        return ensemble, rows
+    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T)), rows
 
 
 def _judge(ensemble, labels, names, n_jobs) -> dict[str, float]:

@@ -474,7 +474,6 @@ def _check_sample(n_sample: Any) -> None:
     if n_sample is None or (isinstance(n_sample, Integral) and int(n_sample) >= 2):
         return
     msg = (
-        f"n_sample={n_sample!r}; expected an integer of at least 2, or None for all "
-        "objects."
+        f"n_sample={n_sample!r}; expected an integer >= 2, or None to use all objects."
     )
     raise ValueError(msg)

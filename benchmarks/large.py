@@ -9,13 +9,23 @@ from benchmarks.table import Bar, Measurement, Side, consensus, labelled
 STAGES_GROWTH = 11  # most times that counts and votes may take for ten times the rows
 GEMM = "matrix product alone"
 DISTANCE = "mean squared distance to centres"
+LOOKING = 10  # seconds that looking at a result may take
+WITHIN = 2_800  # megabytes: the matrix of max_memory, 2,147, and the rest
 LINKAGE_GROWTH = 30  # most times that linkage of five times the objects may take
 
 
 def large(sizes: dict) -> list[Measurement]:
     """Return the measurements of many objects, many clusterings and first use."""
-    return [*many_objects(sizes), many_clusterings(sizes), *many_leaves(sizes),
-            *generating(sizes), first_use(sizes), *peers(sizes)]  # fmt: skip
+    return [
+        *many_objects(sizes),
+        many_clusterings(sizes),
+        *many_leaves(sizes),
+        looking_at(sizes),
+        *generating(sizes),
+        first_use(sizes),
+        second_use(sizes),
+        *peers(sizes),
+    ]
 
 
 def many_objects(sizes: dict) -> list[Measurement]:
@@ -59,7 +69,7 @@ def many_clusterings(sizes: dict) -> Measurement:
 
 
 def many_leaves(sizes: dict) -> list[Measurement]:
-    """Exact linkage in label space, at two sizes."""
+    """Exact linkage at two sizes: in label space alone, and within max_memory."""
     found: list[Measurement] = []
     for n in sizes["linked"]:
         labels = labelled("kmeans", **sizes["base"], n=n)
@@ -71,9 +81,28 @@ def many_leaves(sizes: dict) -> list[Measurement]:
                 against = f"{found[-1].name}:{method}"
                 bars.append(Bar(method, LINKAGE_GROWTH, "share", against))
                 bars.append(Bar(method, 1000, "under", None, "peak_mb", "MB"))
-        title = f"in label space, N = {n:,}, M = {sizes['base']['m']}"
+            within = {**consensus(method, labels, sizes["k"])}
+            sides.append(Side(f"{method}, matrix", "consensus", within))
+            bars.append(
+                Bar(f"{method}, matrix", WITHIN, "under", None, "peak_mb", "MB")
+            )
+        title = f"exact trees, N = {n:,}, M = {sizes['base']['m']}"
         found.append(Measurement(f"leaves-{n}", title, tuple(sides), tuple(bars)))
     return found
+
+
+def looking_at(sizes: dict) -> Measurement:
+    """Ask of a fitted model what its users look at, for many objects."""
+    labels = labelled("kmeans", **sizes["base"], n=sizes["many"])
+    fitted = {**labels, "k": sizes["k"]}
+    sides = [Side(w, w, fitted) for w in ("certainty", "memberships", "report")]
+    sides.append(Side("select_k", "select_k", labels))
+    return Measurement(
+        "looking",
+        f"looking at a result, N = {sizes['many']:,}, M = {sizes['base']['m']}",
+        tuple(sides),
+        tuple(Bar(side.name, LOOKING, "under") for side in sides),
+    )
 
 
 def generating(sizes: dict) -> list[Measurement]:
@@ -208,6 +237,21 @@ def first_use(sizes: dict) -> Measurement:
             Side("second", "command", {**command, "is_compiled": True}),
         ),
         (Bar("first", 20, "under"), Bar("second", 2.5, "under")),
+    )
+
+
+def second_use(sizes: dict) -> Measurement:
+    """Labels are combined without scikit-learn, so in less time than its import."""
+    command = {"rows": sizes["few"], "is_compiled": True, "name": "consensus"}
+    rival = "import sklearn.cluster"
+    return Measurement(
+        "second-use",
+        f"ensclust consensus, second use, {sizes['few']:,} rows of CSV",
+        (
+            Side("ensclust", "command", command),
+            Side(rival, "program", {"statement": rival}),
+        ),
+        (Bar("ensclust", 1, against=rival),),
     )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +129,28 @@ def _with_starts(method, **options):
     if "n_init" in inspect.signature(METHODS[method]).parameters:
         options["n_init"] = 10
     return {"method": method, **options}
+
+
+def fitted_of(kind, spec, k):
+    """Return ECPCS-MC, fitted to label rows."""
+    from ensclust import ECPCSMC
+
+    labels = inputs.labels(kind, **spec)
+    return (ECPCSMC(k, base="precomputed", random_state=0).fit(labels),)
+
+
+def report(model):
+    """Write the report of a fitted model; return the size of the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        model.report(path)
+        return path.stat().st_size
+
+
+def select_k(ensemble):
+    from ensclust import select_k
+
+    return select_k(ensemble, random_state=0).best_k
 
 
 def counts_and_votes(labels, _):
@@ -262,7 +286,7 @@ def is_ours(work: str, params: dict) -> bool:
 OURS = (
     *("propagate", "intersections", "link", "consensus", "coarse consensus", "import"),
     *("counts and votes", "generate", "resampling", "command", "fit", "assign"),
-    "block pass",
+    *("block pass", "certainty", "memberships", "report", "select_k"),
 )
 WORKS = {
     "propagate": Work(weights_of, propagate, {**SMALL, "steps": 20}, np.mean),
@@ -295,6 +319,17 @@ WORKS = {
         {"statement": "pass"},
         is_self_timed=True,
     ),
+    "certainty": Work(
+        fitted_of,
+        lambda model: model.certainty().item_consensus,
+        {**SMALL, "k": 4},
+        np.mean,
+    ),
+    "memberships": Work(
+        fitted_of, lambda model: model.memberships(), {**SMALL, "k": 4}, np.mean
+    ),
+    "report": Work(fitted_of, report, {**SMALL, "k": 4}),
+    "select_k": Work(ensemble_of, select_k, digest=float),
     "counts and votes": Work(labels_of, counts_and_votes, digest=n_clusters),
     "generate": Work(rivals.features_of, generate, FEW, scatter),
     "fit": Work(rivals.features_of, fit, {**FEW, "k": 3}, n_clusters),
@@ -318,6 +353,12 @@ WORKS = {
         lambda **options: (options,),
         lambda options: rivals.command(**options),
         {"rows": 20, "is_compiled": False},
+        is_self_timed=True,
+    ),
+    "program": Work(
+        lambda statement: (statement,),
+        rivals.program,
+        {"statement": "pass"},
         is_self_timed=True,
     ),
     "product": Work(square_of, np.matmul, {"size": 64}),

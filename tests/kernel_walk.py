@@ -64,6 +64,7 @@ def results(table):
         for linkage in ("average", "single", "complete"):
             yield link(linked, linkage, n_jobs=1).cut(k)
         yield link(linked, max_memory=0, n_jobs=1).cut(k)
+        yield link(linked, max_memory=4 * 5**2, n_jobs=1).cut(k)  # to a matrix of 5
         if len(runs.fragments().counts) > 4:
             yield link(linked, max_regions=4, n_jobs=1).cut(k)
     for name in ("ecpcs-mc", "eac", "kcc"):

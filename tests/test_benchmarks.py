@@ -52,6 +52,7 @@ PARAMS = {
     "consensus": {"method": "ecpcs-hc", "n_clusters": 3},
     "coarse consensus": {"method": "ecpcs-hc", "n_clusters": 3, "max_regions": 10},
     "literal ecpcs-mc": {"k": 3},
+    **{key: {"k": 3} for key in ("certainty", "memberships", "report")},
 }
 
 

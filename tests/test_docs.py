@@ -63,6 +63,15 @@ def test_the_readme_shows_the_figures_of_the_results():
     assert readme == make_readme.render(readme), "run: python -m docs.make_readme"
 
 
+def test_the_front_page_has_the_lines_of_the_readme():
+    page = (ROOT / "docs" / "index.md").read_text()
+    [code] = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix(">>> ") for line in code.splitlines()]
+    readme = (ROOT / "README.md").read_text()
+    found = re.search(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", readme, re.S | re.M)
+    assert lines == [line for line in "".join(found.groups()).splitlines() if line]
+
+
 def measured():
     path = select_k.RESULTS / "select_k.json"
     if not path.exists():

@@ -19,8 +19,9 @@ from ensclust import (
     Ensemble,
     similarity,
 )
-from ensclust._trees import kept_merges, linkage
+from ensclust._trees import kept_merges, linkage, routes
 from ensclust._trees.linkage import LabelSpace, link
+from ensclust._trees.routes import Matrix
 from strategies import ensembles, random_ensemble
 
 KINDS = {
@@ -38,9 +39,9 @@ class KilledError(Exception):
     """Stands for a kill: nothing is caught, nothing is tidied up."""
 
 
-def stopped(monkeypatch, operator, path, n_rounds):
+def stopped(monkeypatch, operator, path, n_rounds, max_memory=1, kind=LabelSpace):
     """Link with a writing each round, and stop after some; return whether it did."""
-    usual, rounds = LabelSpace.nearest, []
+    usual, rounds = kind.nearest, []
 
     def nearest(*args):
         rounds.append(1)
@@ -49,10 +50,10 @@ def stopped(monkeypatch, operator, path, n_rounds):
         usual(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(LabelSpace, "nearest", nearest)
+        patch.setattr(kind, "nearest", nearest)
         patch.setattr(kept_merges, "INTERVAL", 0.0)
         try:
-            link(operator, max_memory=1, checkpoint=path.parent)
+            link(operator, max_memory=max_memory, checkpoint=path.parent)
         except KilledError:
             return True
     return False
@@ -77,6 +78,43 @@ def test_a_stopped_linkage_goes_on_where_it_was(tmp_path, monkeypatch, kind, mis
         assert path.exists() == (n_rounds > 1 or not missing)
     assert same(link(operator, max_memory=1, checkpoint=path.parent), whole)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.99])
+def test_a_linkage_stopped_before_or_after_a_matrix_gives_the_same_tree(
+    tmp_path, monkeypatch, kind, share
+):
+    operator, path = KINDS[kind](random_ensemble(300, 5, 4, 0)), tmp_path / "merges.npz"
+    max_memory = 4 * int(share * len(operator.leaves.counts)) ** 2
+    whole = link(operator, max_memory=max_memory)
+    for route, n_rounds in ((LabelSpace, 1), (LabelSpace, 2), (Matrix, 0), (Matrix, 3)):
+        stopped(monkeypatch, operator, path, n_rounds, max_memory, route)
+        assert path.exists() or route is LabelSpace
+    again = link(operator, max_memory=max_memory, checkpoint=path.parent)
+    assert same(again, whole)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_after_the_change_to_a_matrix_names_what_was_kept(tmp_path, monkeypatch):
+    operator = KINDS["enhanced"](random_ensemble(300, 5, 4, 0))
+    n_regions = len(operator.leaves.counts) // 3
+    options = {"max_memory": 4 * n_regions**2, "checkpoint": tmp_path}
+    whole = link(operator, **options)
+    pressed = []
+    usual = Matrix.nearest
+
+    def nearest(*args):
+        pressed.append(True)
+        usual(*args)
+
+    monkeypatch.setattr(Matrix, "nearest", nearest)
+    held = nullcontext(lambda: bool(pressed))
+    monkeypatch.setattr(linkage, "held_interrupts", lambda: held)
+    with pytest.raises(KeyboardInterrupt, match="the merges so far are in"):
+        link(operator, **options)
+    monkeypatch.undo()
+    assert same(link(operator, **options), whole)
 
 
 @given(ensembles(), st.integers(1, 3))
@@ -272,9 +310,9 @@ def test_other_threads_hold_nothing():
 def test_the_first_neighbours_do_not_depend_on_the_spans(monkeypatch):
     operator = CoAssociation(random_ensemble(500, 6, 3, 0))
     entries = operator.contributions()[0]
-    near, best = linkage.closest(operator, entries)
-    monkeypatch.setattr(linkage, "_MAX_LOOKUPS", 10_000)
+    near, best = routes.closest(operator, entries)
+    monkeypatch.setattr(routes, "_MAX_LOOKUPS", 10_000)
     for n_jobs in (1, 2, 3):
-        other = linkage.closest(operator, entries, n_jobs=n_jobs)
+        other = routes.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(other[0], near)
         assert np.array_equal(other[1], best)

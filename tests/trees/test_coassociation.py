@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import reference
 from ensclust import CoAssociation, Ensemble, similarity
-from ensclust._trees import linkage
+from ensclust._trees import routes
 from strategies import ensembles
 
 
@@ -99,7 +99,7 @@ def test_the_closest_leaf_is_the_lowest_of_the_most_similar(ens, n_jobs):
             return
         np.fill_diagonal(expected, -1)
         entries = operator.contributions()[0]
-        near, best = linkage.closest(operator, entries, n_jobs=n_jobs)
+        near, best = routes.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(best, expected.max(axis=1))
         assert np.array_equal(near, expected.argmax(axis=1))
 
@@ -111,7 +111,7 @@ def test_the_closest_of_many_leaves_do_not_depend_on_the_number_of_threads():
     np.fill_diagonal(expected, -1)
     for n_jobs in (1, 2, 5):
         entries = operator.contributions()[0]
-        near, best = linkage.closest(operator, entries, n_jobs=n_jobs)
+        near, best = routes.closest(operator, entries, n_jobs=n_jobs)
         assert np.array_equal(best, expected.max(axis=1))
         assert np.array_equal(near, expected.argmax(axis=1))
 

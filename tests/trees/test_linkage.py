@@ -13,7 +13,8 @@ import reference
 from ensclust import CoAssociation, Ensemble, similarity
 from ensclust._support import memory
 from ensclust._trees import linkage
-from ensclust._trees.linkage import LINKAGES, _agglomerate, largest, link
+from ensclust._trees.linkage import LINKAGES, _agglomerate, link
+from ensclust._trees.routes import LabelSpace, largest
 from ensclust.metrics import ari
 from strategies import ensembles, random_ensemble
 
@@ -159,7 +160,7 @@ def test_the_matrix_is_made_in_the_type_of_its_sums(n, dtype, monkeypatch):
 def test_the_fixed_point_leaves_room_for_every_sum():
     for n_objects in (1, 20_000, 1_300_000, 10**8):
         assert n_objects**2 // 4 * largest(n_objects) < 2**63
-    assert largest(20_000) == 2**31 - 1
+    assert largest(20_000) == 2**28 - 1
     assert largest(1_300_000) >= 2**24
 
 
@@ -177,10 +178,100 @@ def test_a_matrix_may_take_the_budget_and_no_byte_more(
 ):
     operator = enhanced(random_ensemble(60, 6, 4, seed=0))
     n = max_regions or len(operator.leaves.counts)
-    made = mock.Mock(side_effect=getattr(linkage, engine))
-    monkeypatch.setattr(linkage, engine, made)
+    kind, made = getattr(linkage, engine), []
+    usual = kind.__init__
+
+    def init(self, *args, **options):
+        made.append(self)
+        usual(self, *args, **options)
+
+    monkeypatch.setattr(kind, "__init__", init)
     link(operator, max_memory=4 * n**2 + more, max_regions=max_regions)
-    made.assert_called_once()
+    assert len(made) == 1
+
+
+def changes(monkeypatch):
+    """Return a list that gets the regions left at each change to a matrix."""
+    usual, found = LabelSpace.to_matrix, []
+
+    def to_matrix(self, best):
+        found.append(int(np.count_nonzero(self.size)))
+        return usual(self, best)
+
+    monkeypatch.setattr(LabelSpace, "to_matrix", to_matrix)
+    return found
+
+
+@given(ensembles(missing=False), st.integers(2, 12))
+def test_a_change_to_a_matrix_leaves_the_plain_tree_as_it_is(ens, n_regions):
+    for operator in (CoAssociation(ens), CoAssociation(ens, pairs="all")):
+        one = link(operator, max_memory=4 * n_regions**2)
+        other = link(operator, max_memory=LABEL_SPACE)
+        assert np.array_equal(one.merges, other.merges)
+        assert np.array_equal(one.heights, other.heights)
+
+
+@given(ensembles(), st.integers(2, 12))
+def test_after_a_change_every_merge_joins_a_nearest_pair(ens, n_regions):
+    tree = link(enhanced(ens), max_memory=4 * n_regions**2)
+    reference.replay(tree, *reference.lift(ens, enhanced(ens).similarity))
+
+
+@pytest.mark.parametrize("make", [CoAssociation, enhanced, simrank])
+@pytest.mark.parametrize("n_regions", [2, 50, 200, 280])
+def test_a_matrix_takes_over_as_soon_as_it_fits(make, n_regions, monkeypatch):
+    operator = make(random_ensemble(400, 12, 6, 0))
+    whole = link(operator, max_memory=LABEL_SPACE)
+    found = changes(monkeypatch)
+    trees = [link(operator, max_memory=4 * n_regions**2, n_jobs=j) for j in (1, 3)]
+    assert 2 <= found[0] <= n_regions
+    assert found[0] > n_regions - 64 or found[0] > len(whole.merges) // 2
+    assert len(found) == 2
+    assert np.array_equal(trees[0].merges, trees[1].merges)
+    assert np.array_equal(trees[0].heights, trees[1].heights)
+    assert np.allclose(trees[0].heights, whole.heights, atol=1e-6)
+    if make is CoAssociation:
+        assert np.array_equal(trees[0].merges, whole.merges)
+        assert np.array_equal(trees[0].heights, whole.heights)
+
+
+def test_the_budget_is_compared_with_what_the_first_merges_leave(monkeypatch):
+    operator = enhanced(random_ensemble(400, 12, 6, 0))
+    n = len(operator.leaves.counts)
+    found = changes(monkeypatch)
+    monkeypatch.setattr(LabelSpace, "nearest", None)  # is not asked anything
+    link(operator, max_memory=4 * (n - 1) ** 2)
+    assert n // 2 <= found[0] < n
+
+
+def test_coarse_regions_change_to_a_matrix_too(monkeypatch):
+    for make in (CoAssociation, enhanced):
+        operator = make(random_ensemble(400, 12, 6, 0))
+        whole = link(operator, max_memory=LABEL_SPACE, max_regions=100)
+        found = changes(monkeypatch)
+        tree = link(operator, max_memory=4 * 60**2, max_regions=100)
+        assert found[0] <= 60
+        assert np.allclose(tree.heights, whole.heights, atol=1e-6)
+
+
+def test_missing_labels_never_change_to_a_matrix(monkeypatch):
+    found = changes(monkeypatch)
+    link(enhanced(random_ensemble(80, 6, 3, seed=2, missing=0.3)), max_memory=SQUARE)
+    assert not found
+
+
+@pytest.mark.parametrize("kind", ["single", "complete"])
+def test_other_linkages_need_memory_for_what_the_first_merges_leave(kind):
+    operator = enhanced(random_ensemble(200, 8, 4, seed=0))
+    n = len(operator.leaves.counts)
+    whole = link(operator, kind)
+    assert np.array_equal(
+        link(operator, kind, max_memory=4 * n**2 - 1).merges, whole.merges
+    )
+    needs = "distinct label rows needs a matrix of at least"
+    for max_memory in (n**2 - 1, n**2 + 4 * n):  # before the first merges, and after
+        with pytest.raises(MemoryError, match=needs):
+            link(operator, kind, max_memory=max_memory)
 
 
 @pytest.mark.parametrize("max_regions", [None, 10])
@@ -193,6 +284,11 @@ def test_half_of_a_matrix_must_be_available(max_regions, monkeypatch):
     said = rf"a matrix of {n} distinct label rows needs .*Lower max_memory"
     with pytest.raises(MemoryError, match=said):
         link(operator, max_regions=max_regions)
+    if max_regions is None:  # no more than the budget is needed
+        link(operator, max_memory=4 * 5**2)
+        monkeypatch.setattr(memory, "available", lambda: 4 * 5**2 - 1)
+        with pytest.raises(MemoryError, match=said):
+            link(operator, max_memory=4 * 5**2)
 
 
 def test_an_unknown_linkage_is_refused_with_the_list():
@@ -256,7 +352,7 @@ def test_chains_that_never_close_are_reported_not_followed_for_ever():
 
 
 @pytest.mark.parametrize(("step", "words"), [
-    (0.2, None), (14.9, None), (15.1, "60 s"), (60.0, "4 min"), (3600.0, "4.0 h"),
+    (0.2, None), (29.9, None), (30.1, "60 s"), (120.0, "4 min"), (7200.0, "4.0 h"),
 ])  # fmt: skip
 def test_minutes_without_a_matrix_are_announced_by_the_first_steps(
     step, words, monkeypatch

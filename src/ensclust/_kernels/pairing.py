@@ -6,7 +6,7 @@ from ensclust._kernels._jit import jit
 from ensclust._kernels.lifting import LANES, add_up, fill_tables, scratch
 from ensclust._kernels.square import COMPLETE, PAIR_SUMS, SINGLE, combine, mean
 
-_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
 @jit
@@ -62,55 +62,80 @@ def gather(
     r0,
     r1,
 ):
-    """Write the similarity of regions r0..r1-1 to all regions from r0 on."""
+    """Write the similarity of regions r0..r1-1 to all regions from r0 on.
+
+    Regions of one row each fill all lanes; of two, their first rows fill the lower half
+    of the lanes and their second rows the upper.
+    """
+    regions = np.empty(LANES, np.int64)
+    for n_rows in (1, 2):
+        y = r0
+        while y < r1:
+            n = 0
+            while y < r1 and n < LANES // n_rows:
+                if edge[y + 1] - edge[y] == n_rows:
+                    regions[n] = y
+                    n += 1
+                y += 1
+            if n > 0:
+                gather_lanes(
+                    codes, start, S, all_pairs, weight, edge, share, kind, out,
+                    regions[:n], n_rows, r0,
+                )  # fmt: skip
+
+
+@jit
+def gather_lanes(
+    codes, start, S, all_pairs, weight, edge, share, kind, out, regions, n_rows, r0
+):
+    """Write the similarity of some regions, all of ``n_rows`` rows, from r0 on."""
     tables, total = scratch(start, S.dtype)
     other, buffer = np.zeros_like(total), np.zeros((LANES, _BUFFER), S.dtype)
-    first = r0
-    while first < r1:
-        last = first + 1
-        while last < r1 and edge[last + 1] - edge[first] <= LANES:
-            last += 1
-        lane0, lanes = edge[first], edge[last] - edge[first]
-        fill_tables(codes, start, S, all_pairs, tables, lane0, lanes)
-        for s in range(first, out.shape[0]):
-            c = edge[s]
-            add_up(tables, codes, c, total)
-            weigh(total, weight, c, lane0, lanes, kind)
-            if edge[s + 1] - c == 2:
-                add_up(tables, codes, c + 1, other)
-                weigh(other, weight, c + 1, lane0, lanes, kind)
-                combine(total, other, weight[c], weight[c + 1], kind)
-            at = (s - first) % _BUFFER
-            fold(total, edge, share, kind, buffer[:, at], first, last)
-            if at == _BUFFER - 1 or s == out.shape[0] - 1:
-                for y in range(first, last):
-                    out[y, s - at : s + 1] = buffer[y - first, : at + 1]
-        first = last
+    lane_weight, lane_share = np.ones(LANES, np.int64), np.ones(LANES)
+    own, half = np.empty((LANES, codes.shape[1]), codes.dtype), LANES // 2
+    own[:] = codes[edge[regions[0]]]  # for lanes that are not used
+    for lane in range(regions.shape[0]):
+        y = regions[lane]
+        lane_share[lane] = share[y]
+        for k in range(n_rows):
+            own[lane + k * half] = codes[edge[y] + k]
+            lane_weight[lane + k * half] = weight[edge[y] + k]
+    fill_tables(own, start, S, all_pairs, tables, 0, LANES)
+    for s in range(r0, out.shape[0]):
+        c = edge[s]
+        add_up(tables, codes, c, total)
+        weigh(total, lane_weight, weight[c], kind)
+        if edge[s + 1] - c == 2:
+            add_up(tables, codes, c + 1, other)
+            weigh(other, lane_weight, weight[c + 1], kind)
+            combine(total, other, weight[c], weight[c + 1], kind)
+        if n_rows == 2:
+            fold(total[:half], total[half:], lane_share, kind)
+        at = (s - r0) % _BUFFER
+        for lane in range(regions.shape[0]):
+            buffer[lane, at] = total[lane]
+        if at == _BUFFER - 1 or s == out.shape[0] - 1:
+            for lane in range(regions.shape[0]):
+                out[regions[lane], s - at : s + 1] = buffer[lane, : at + 1]
 
 
 @jit
-def weigh(total, weight, c, lane0, lanes, kind):
-    """Turn similarities to row c into sums over pairs of objects, for PAIR_SUMS."""
+def weigh(total, lane_weight, weight, kind):
+    """Turn similarities to a row into sums over pairs of objects, for PAIR_SUMS."""
     if kind == PAIR_SUMS:
-        for r in range(lanes):
-            total[r] *= weight[c] * weight[lane0 + r]
+        for r in range(LANES):
+            total[r] *= weight * lane_weight[r]
 
 
 @jit
-def fold(total, edge, share, kind, out, first, last):
-    """Make one similarity per region of those of its rows, without branches.
-
-    The one row of a region stands for both, except in a sum.
-    """
-    lane0 = edge[first]
-    for y in range(first, last):
-        a, b = edge[y], edge[y + 1] - 1
-        s, t = total[a - lane0], total[b - lane0]
+def fold(total, other, share, kind):
+    """Make one similarity per region of those of its two rows, without branches."""
+    for r in range(total.shape[0]):
         if kind == PAIR_SUMS:
-            out[y - first] = s + t * (b - a)
+            total[r] += other[r]
         elif kind == SINGLE:
-            out[y - first] = max(s, t)
+            total[r] = max(total[r], other[r])
         elif kind == COMPLETE:
-            out[y - first] = min(s, t)
+            total[r] = min(total[r], other[r])
         else:
-            out[y - first] = mean(np.int32(s), np.int32(t), share[y])
+            total[r] = mean(np.int32(total[r]), np.int32(other[r]), share[r])

@@ -10,7 +10,7 @@ import numpy as np
 from ensclust._kernels._jit import jit
 
 LANES = 64  # regions whose tables lie side by side, so that one look-up serves all
-_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
 @jit
@@ -29,32 +29,107 @@ def neighbours(
     b0,
     b1,
 ):
-    """Compare the regions of blocks b0..b1-1 with all of their block, both ways."""
+    """Compare the regions of blocks b0..b1-1 with all of their block, both ways.
+
+    Regions of a block share most of their clusters, so that few occur in it: tables of
+    these alone are soon filled, and stay in the cache.
+    """
+    for b in range(b0, b1):
+        members = order[begin[b] : begin[b + 1]]
+        used = used_clusters(members, edge, cluster, S.shape[0])
+        entries = own_entries(members, edge, cluster, share, used)
+        own_start = np.searchsorted(used, start)
+        compare(
+            members, *entries, own_start, corner(S, used), corner(both, used),
+            all_pairs, near, best,
+        )  # fmt: skip
+
+
+@jit
+def used_clusters(members, edge, cluster, n_clusters):
+    """Return the base clusters that some members are in, ascending."""
+    is_used = np.zeros(n_clusters, np.bool_)
+    for x in members:
+        for e in range(edge[x], edge[x + 1]):
+            is_used[cluster[e]] = True
+    return np.flatnonzero(is_used)
+
+
+@jit
+def own_entries(members, edge, cluster, share, used):
+    """Return the entries of the members, their clusters numbered as in ``used``."""
+    number = np.zeros(used[-1] + 1 if used.shape[0] > 0 else 1, np.int32)
+    for i in range(used.shape[0]):
+        number[used[i]] = i
+    own_edge = np.zeros(members.shape[0] + 1, np.int64)
+    for i in range(members.shape[0]):
+        x = members[i]
+        own_edge[i + 1] = own_edge[i] + edge[x + 1] - edge[x]
+    own_cluster = np.empty(own_edge[-1], np.int32)
+    own_share = np.empty(own_edge[-1], share.dtype)
+    for i in range(members.shape[0]):
+        first = edge[members[i]]
+        for e in range(own_edge[i], own_edge[i + 1]):
+            own_cluster[e] = number[cluster[first + e - own_edge[i]]]
+            own_share[e] = share[first + e - own_edge[i]]
+    return own_edge, own_cluster, own_share
+
+
+@jit
+def corner(matrix, used):
+    """Return the rows and columns of some base clusters; (0, 0) stays."""
+    n = used.shape[0] if matrix.shape[0] > 0 else 0
+    part = np.empty((n, n), matrix.dtype)
+    for i in range(n):
+        for j in range(n):
+            part[i, j] = matrix[used[i], used[j]]
+    return part
+
+
+@jit
+def compare(members, edge, cluster, share, start, S, both, all_pairs, near, best):
+    """Compare all members of a block; their entries are in the order of the members."""
     tables = np.zeros((S.shape[0], LANES), np.float32)
     divisors = np.zeros((both.shape[0], LANES), np.float32)
     total, divisor = np.zeros(LANES, np.float32), np.zeros(LANES, np.float32)
-    for b in range(b0, b1):
-        members = order[begin[b] : begin[b + 1]]
-        n = members.shape[0]
-        for first in range(0, n, LANES):
-            queue = members[first : min(first + LANES, n)]
-            fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
+    least = np.zeros(LANES, np.float32)  # that the list of each lane's region holds
+    n = members.shape[0]
+    for first in range(0, n, LANES):
+        queue = np.arange(first, min(first + LANES, n))
+        fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
+        if both.shape[0] > 0:
+            fill_tables(edge, cluster, share, start, both, all_pairs, queue, divisors)
+        for r in range(queue.shape[0]):
+            least[r] = best[members[first + r], -1]
+        for place in range(first + 1, n):
+            add_up(tables, edge, cluster, share, place, total)
             if both.shape[0] > 0:
-                fill_tables(
-                    edge, cluster, share, start, both, all_pairs, queue, divisors
-                )
-            for place in range(first + 1, n):
-                j = members[place]
-                add_up(tables, edge, cluster, share, j, total)
-                if both.shape[0] > 0:
-                    add_up(divisors, edge, cluster, share, j, divisor)
-                    for r in range(LANES):
-                        total[r] /= max(divisor[r], np.float32(1e-30))
-                for r in range(min(queue.shape[0], place - first)):
-                    if total[r] > best[j, -1]:
-                        insert(near, best, j, queue[r], total[r])
-                    if total[r] > best[queue[r], -1]:
-                        insert(near, best, queue[r], j, total[r])
+                add_up(divisors, edge, cluster, share, place, divisor)
+                for r in range(LANES):
+                    total[r] /= max(divisor[r], np.float32(1e-30))
+            lanes = min(queue.shape[0], place - first)
+            note(members, near, best, first, place, total[:lanes], least)
+
+
+@jit
+def note(members, near, best, first, place, total, least):
+    """Enter a region and those of the lanes into each other's lists, if near enough."""
+    j = members[place]
+    last = best[j, -1]
+    n_nearer = 0
+    for r in range(total.shape[0]):
+        n_nearer += (total[r] > last) | (total[r] > least[r])
+    if n_nearer == 0:  # mostly
+        return
+    for r in range(total.shape[0]):
+        x = members[first + r]
+        if total[r] > best[j, -1]:
+            insert(near, best, j, x, total[r])
+        if total[r] > least[r]:
+            insert(near, best, x, j, total[r])
+            least[r] = best[x, -1]
+    if place - first < least.shape[0]:
+        least[place - first] = best[j, -1]  # the region of a lane itself
 
 
 @jit

@@ -39,10 +39,10 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     -----
     Time N M^2 for counting, Nc^3 for propagation, F^2 M for the linkage of F distinct
     label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``. A cluster
-    without neighbours is similar to itself only (the published code makes it
-    dissimilar to itself too). Cuts give exactly k clusters, by merge order. ``weights``
-    draw the walks to clusters of weightier clusterings and weigh the mean of Z;
-    ``cluster_weights`` draw the walks too, and scale Z: objects whose clusters all
+    without neighbours is similar only to itself (in the published code, not even to
+    itself). Cuts give exactly k clusters, by merge order. ``weights`` steer the walks
+    towards clusters of heavier clusterings, and weight the mean of Z;
+    ``cluster_weights`` steer the walks too, and scale Z: objects whose clusters all
     weigh little are then far from all others.
 
     References
@@ -112,10 +112,10 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
     N M bytes and about seven Nc x Nc matrices. Ties in the vote are drawn by a hash of
     the seed and the label row. Deviations from the published code: the discretisation
     of the cut starts from many rows and the least normalised cut is kept; labels are
-    numbered without gaps; one base clustering (M = 1) works, as far as k is its number
-    of clusters; between the clusters of two clusterings (M = 2), whose walks never
-    meet, the Jaccard coefficient stands in for Z. ``weights`` draw the walks to
-    clusters of weightier clusterings, and count in the cut and in the vote;
+    numbered without gaps; a single base clustering (M = 1) works if k is its number of
+    clusters; between the clusters of two clusterings (M = 2), whose walks never meet,
+    the Jaccard coefficient stands in for Z. ``weights`` steer the walks towards
+    clusters of heavier clusterings, and count in the cut and in the vote;
     ``cluster_weights`` do so for single clusters.
 
     References

@@ -19,9 +19,9 @@ from ensclust.similarity._measures import (
 class ECPCSBG(BipartiteCut):
     """Propagate similarities of base clusters, then cut objects and base clusters.
 
-    For when :class:`ECPCSHC` would be the choice and there are too many objects for a
-    tree: the same similarity of base clusters with a cut that is linear in the number
-    of objects. Unpublished: a combination of ours of two published parts.
+    For data with too many objects for the tree of :class:`ECPCSHC`: the same similarity
+    of base clusters with a cut that is linear in the number of objects. Unpublished:
+    our own combination of two published parts.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class ECPCSBG(BipartiteCut):
     Notes
     -----
     An object is joined to its base clusters by edges of weight 1, and to the others of
-    the same clusterings by edges of their propagated similarity to its own. Where its
-    label is missing it has the edges of the average object of that clustering: without
-    any, who is left out would decide the cut. Base clusters whose walks are equal, and
-    so the objects that only these tell apart, are one to it. ``weights`` also draw the
-    walks to clusters of weightier clusterings.
+    the same clusterings by edges of their propagated similarity to its own. If its
+    label is missing, it has the edges of the average object of that clustering; without
+    them, the pattern of missing labels would decide the cut. Base clusters whose walks
+    are equal cannot be told apart, nor can objects that differ only in these.
+    ``weights`` also steer the walks towards clusters of heavier clusterings.
 
     $cut
 

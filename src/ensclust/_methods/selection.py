@@ -112,7 +112,7 @@ def select_k(
     names = _check_criteria(criteria)
     rng = check_random_state(random_state)
     whole = Ensemble(ensemble)
-    sample = _sampled(whole, n_sample, rng)
+    sample, objects = _sampled(whole, n_sample, rng)
     ks = (
         default_range(whole, sample)
         if k_range is None
@@ -128,6 +128,8 @@ def select_k(
         {name: tuple(values.tolist()) for name, values in scores.items()},
         {name: k for name, k in suggested.items() if k is not None},
         sample.n_objects,
+        labels,
+        objects,
     )
     if found.decisive == DEFAULT_CRITERION:
         _warn_of_noise(found, sample, labels, model.n_jobs)
@@ -159,8 +161,13 @@ def default_range(whole: Ensemble, sample: Ensemble) -> list[int]:
     return list(range(2, highest + 1)) or [1]
 
 
-def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
-    """Return the objects that are judged, with the base clusters that they are in."""
+def _sampled(
+    ensemble: Ensemble, n_sample: int | None, rng
+) -> tuple[Ensemble, np.ndarray]:
+    """Return the ensemble of the objects that are judged, and their numbers.
+
+    It has the base clusters that they are in.
+    """
     rows = np.flatnonzero(~ensemble.absent())
     if not len(rows):
         msg = f"none of the {ensemble.n_objects} objects is in any base clustering."
@@ -168,8 +175,8 @@ def _sampled(ensemble: Ensemble, n_sample: int | None, rng) -> Ensemble:
     if n_sample is not None and len(rows) > n_sample:
         rows = np.sort(rng.choice(rows, n_sample, replace=False))
     elif len(rows) == ensemble.n_objects:
-        return ensemble
-    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T))
+        return ensemble, rows
+    return Ensemble.from_clusterings(list(ensemble.take(rows).labels.T)), rows
 
 
 def _scores(

@@ -1,11 +1,12 @@
 """KSelection: what criteria say of each number of clusters, and what they suggest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
@@ -31,6 +32,10 @@ class KSelection:
         is left out.
     n_judged : int
         Number of objects that were judged: all, or a sample.
+    labels : dict of int to ndarray of shape (n_judged,)
+        The clusters for each k that the method could form.
+    objects : ndarray of shape (n_judged,)
+        The objects that were judged, ascending.
     """
 
     method: str
@@ -38,6 +43,8 @@ class KSelection:
     scores: dict[str, tuple[float, ...]]
     suggested: dict[str, int]
     n_judged: int
+    labels: dict[int, np.ndarray] = field(default_factory=dict, compare=False)
+    objects: np.ndarray = field(default_factory=lambda: np.arange(0), compare=False)
 
     @property
     def best_k(self) -> int:
@@ -61,11 +68,47 @@ class KSelection:
         for name, values in self.scores.items():
             columns[name] = values
             if name == "cdf_area":
-                columns["delta_area"] = _relative_growth(values)
+                columns["delta_area"] = relative_growth(values)
         return [
             dict(zip(columns, row, strict=True))
             for row in zip(*columns.values(), strict=True)
         ]
+
+    def judged(self, ensemble: Ensemble) -> tuple[Ensemble, dict[int, np.ndarray]]:
+        """Return the objects of an ensemble that were judged, and their clusters.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            The base clusterings that :func:`ensclust.select_k` was given.
+        """
+        if not self.labels:
+            msg = (
+                "this selection holds no clusterings. Run select_k with criteria of "
+                "clusterings, such as 'anmi' or 'cdf_area'."
+            )
+            raise ValueError(msg)
+        if not self.fits(ensemble):
+            msg = (
+                f"the ensemble has {ensemble.n_objects:,} objects, fewer than were "
+                "judged. Give the ensemble that select_k was given."
+            )
+            raise ValueError(msg)
+        if len(self.objects) == ensemble.n_objects:
+            return ensemble, self.labels
+        return ensemble.take(self.objects), self.labels
+
+    def fits(self, ensemble: Ensemble) -> bool:
+        """Whether there are clusterings, of objects that an ensemble has."""
+        last = self.objects.max(initial=-1)
+        return bool(self.labels) and last < ensemble.n_objects
+
+    def around_best(self, n_most: int) -> list[int]:
+        """Return the k with a clustering, ascending; of many those about ``best_k``."""
+        known = list(self.labels)
+        near = sum(k < self.best_k for k in known)
+        first = max(0, min(near - n_most // 2, len(known) - n_most))
+        return known[first : first + n_most]
 
     def to_pandas(self):
         """Return the table as a pandas DataFrame, indexed by k."""
@@ -140,7 +183,8 @@ def _rule(name: str) -> str:
     return f"{CRITERIA[name].rule} {CRITERIA[name].title}"
 
 
-def _relative_growth(area: Sequence[float]) -> list[float]:
+def relative_growth(area: Sequence[float] | np.ndarray) -> list[float]:
+    """Return Monti's delta area: the growth from the value before, relative to it."""
     values = np.array(area)
     before = np.append(1.0, values[:-1])
     return (

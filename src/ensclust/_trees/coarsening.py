@@ -1,7 +1,7 @@
-"""Coarsening: agglomeration of many label rows, up to some regions, by near ones only.
+"""Coarsening: agglomeration of many label rows to some regions, by near ones only.
 
 Average linkage is reducible: two regions that are nearest to each other may be merged
-at once. Whoever is nearest shares nearly all clusters, so it is looked for among few:
+at once. The nearest one shares nearly all clusters, so it is searched for among few:
 the regions are sorted by their labels, once beginning with each clustering, and
 compared within windows of each order. What is merged is what exact linkage would
 merge, unless a nearest neighbour shares no window.
@@ -23,6 +23,7 @@ _NEIGHBOURS = 16  # kept per region between two searches
 _ROUNDING = 1e-5  # relative error that sums of float32 stay below
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
+_STRIP = 2**14  # regions whose shares are computed at a time
 
 
 @dataclass
@@ -63,8 +64,8 @@ class Regions:
         return cls(
             np.arange(len(codes)),
             np.concatenate([[0], np.cumsum(n_present)]),
-            cluster.astype(np.int32),
-            np.repeat(counts, n_present).astype(np.int32),
+            cluster.astype(np.int32, copy=False),
+            np.repeat(counts.astype(np.int32), n_present),
             size.astype(np.float64),
             codes,
         )
@@ -72,9 +73,14 @@ class Regions:
     def __len__(self) -> int:
         return len(self.leaf)
 
-    def shares(self) -> np.ndarray:
-        """Return the share of the region's objects in each entry, (E,) float64."""
-        return self.count / np.repeat(self.size, np.diff(self.edge))
+    def shares(self, dtype: type = np.float64) -> np.ndarray:
+        """Return the share of the region's objects in each entry, (E,)."""
+        shares: np.ndarray = np.empty(len(self.count), dtype)
+        for a, b in parallel.strips(len(self), _STRIP):
+            own = slice(self.edge[a], self.edge[b])
+            sizes = np.repeat(self.size[a:b], np.diff(self.edge[a : b + 1]))
+            shares[own] = self.count[own] / sizes
+        return shares
 
 
 class Coarsening:
@@ -138,7 +144,7 @@ class Coarsening:
         shared = (
             regions.edge,
             regions.cluster,
-            regions.shares().astype(np.float32),
+            regions.shares(np.float32),
             self.start,
             *self.rule,
             self.all_pairs,
@@ -170,11 +176,12 @@ class Coarsening:
         return np.argsort(key, kind="stable")
 
     def _merge(self, near, limit, n_merges: int) -> tuple[np.ndarray, np.ndarray]:
-        """Merge regions that are nearest to each other, at most so many pairs."""
+        """Merge regions that are nearest to each other, at most ``n_merges`` pairs."""
         old, n_entries = self.regions, len(self.regions.cluster)
         low, high = old.edge[:-1].copy(), old.edge[1:].copy()
         cluster, count = np.empty((2, 2 * n_entries), np.int32)
         cluster[:n_entries], count[:n_entries] = old.cluster, old.count
+        old.cluster = old.count = np.empty(0, np.int32)  # room for what is merged
         merged, similarity = np.empty((n_merges, 2), np.int64), np.empty(n_merges)
         entries = (low, high, cluster, count)
         n_merged = _kernels.merging.merge(
@@ -197,8 +204,8 @@ class Coarsening:
     def fixed_point(self) -> tuple[np.ndarray, float]:
         """Return the (R, R) similarities of regions as uint32, and their unit.
 
-        For complete labels. The diagonal holds no similarity of use. The caller answers
-        for memory, 4 R^2 bytes.
+        For complete labels. The diagonal is not used. The caller makes sure that there
+        is memory for it, 4 R^2 bytes.
         """
         regions, n = self.regions, len(self.regions)
         terms = 1 if self.all_pairs else len(self.n_labels)

@@ -144,16 +144,26 @@ def kemlglearn(X, options):
     return model.labels_
 
 
-def command(rows, is_compiled):
-    """Run ``ensclust cluster`` on a small file, with an empty cache or a full one."""
+def program(statement):
+    """Run a Python program of one statement, from start to end."""
+    begin = time.perf_counter()
+    call = [sys.executable, "-c", statement]
+    subprocess.run(call, check=True, capture_output=True)
+    return time.perf_counter() - begin, 0.0
+
+
+def command(rows, is_compiled, name="cluster"):
+    """Run a command on a small file, with an empty cache of kernels or a full one."""
     X = inputs.features(rows).round(6)
+    if name == "consensus":
+        X = np.random.default_rng(0).integers(0, 3, (rows, 10))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "data.csv")
-        np.savetxt(path, X, delimiter=",")
+        np.savetxt(path, X, "%s", ",")
         # Kernels are cached here, not next to the installed files.
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # keep compiled modules
-        call = [sys.executable, "-m", "ensclust", "cluster", str(path), "-k", "3"]
+        call = [sys.executable, "-m", "ensclust", name, str(path), "-k", "3"]
         call += ["-o", str(Path(folder, "labels.csv")), "--seed", "0"]
         for _ in range(1 + is_compiled):
             begin = time.perf_counter()

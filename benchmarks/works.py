@@ -355,5 +355,11 @@ WORKS = {
         {"rows": 20, "is_compiled": False},
         is_self_timed=True,
     ),
+    "program": Work(
+        lambda statement: (statement,),
+        rivals.program,
+        {"statement": "pass"},
+        is_self_timed=True,
+    ),
     "product": Work(square_of, np.matmul, {"size": 64}),
 }

@@ -1,7 +1,7 @@
 """Check a built site: ``python -m docs.check_site docs/_build/html``.
 
 Every link within the site leads to a file and an anchor that exist, and no page loads
-anything from outside, so that it can be read offline and tells nobody about its reader.
+anything from outside, so that it works offline and reveals nothing about its reader.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what one element has to do with other files."""
+        """Record how one element refers to other files."""
         given = {name: value or "" for name, value in attrs}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         self.loads |= {given[name] for name in LOADING & given.keys()}
@@ -67,7 +67,7 @@ def written(site: Path) -> list[Path]:
 
 
 def leads_somewhere(path: Path, link: str, pages: dict[Path, Page]) -> bool:
-    """Tell whether a link of a page leads out of the site, or to what exists."""
+    """Return whether a link leads out of the site or to something that exists."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return True
@@ -83,7 +83,8 @@ def main() -> None:
     found = problems(site)
     n_pages = len(written(site))
     print(
-        "\n".join(found) or f"{n_pages} pages: links lead somewhere, nothing is loaded"
+        "\n".join(found)
+        or f"{n_pages} pages: every link works, nothing is loaded from outside"
     )
     sys.exit(bool(found or not n_pages))
 

@@ -74,7 +74,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "ensclust"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 4,  # what fits beside the search field
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -24,11 +24,11 @@ ABILITIES = """## What each can do
 
 Missing labels: objects may be left out of base clusterings. Weights: base clusterings
 can count differently (`weights`). Memberships: how much an object belongs to each
-cluster, as shares that the method makes itself, or as mean similarities. Predict:
+cluster, as shares of the method's own or as mean similarities. Predict:
 labels of new objects. Streams: `Blocks` and Dask arrays.
 
 """
-# What a method can do, by the keys of MethodInfo.lacks.
+# Abilities, by the keys of MethodInfo.lacks.
 COLUMNS = {
     "missing": "missing labels",
     "weights": "weights",

@@ -24,13 +24,13 @@ LARGE = (
     ("first-use", "second"),
 )
 DECISIONS = {
-    "the best mean score; a tree, any number of clusters from one run; up to some "
+    "the best mean score; a tree, any number of clusters from one run; up to about "
     "10⁵ distinct label rows": ("ecpcs-hc", "wct"),
-    "a good result at any size, shares of each cluster, quick labels for new objects": (
+    "a good result at any size, soft memberships, fast labels for new objects": (
         "ecpcs-mc",
         "lwmc",
     ),
-    "the same by a cut, any number of clusters from one decomposition": (
+    "the same from a spectral cut, any number of clusters from one decomposition": (
         "ecpcs-bg",
         "lwgp",
         "usenc",
@@ -38,14 +38,16 @@ DECISIONS = {
     "the number of clusters left to the method (`n_clusters=None`)": ("communities",),
     "probabilities of the clusters, or k by an information criterion "
     '(`n_clusters="bic"`)': ("em",),
-    "votes, as R's clue and cola take them, or cumulative ones": ("voting", "cvote"),
+    "votes, as in R's clue and cola, or cumulative ones": ("voting", "cvote"),
     "clusters of about equal size": ("mcla", "cspa", "hbgf"),
-    "a tree in which base clusters, or clusterings, count as far as the others confirm "
-    "them": ("lwea", "weac"),
+    "a tree that trusts base clusters, or clusterings, as far as others confirm them": (
+        "lwea",
+        "weac",
+    ),
     'the classic baseline, or k from the tree itself (`n_clusters="lifetime"`)': (
         "eac",
     ),
-    "what other papers compare with": (
+    "baselines of other papers": (
         "srs",
         "ptgp",
         "pta",
@@ -81,10 +83,10 @@ def render() -> dict[Path, str]:
 
 
 def decisions() -> str:
-    """Return which methods to take for what, with what was measured of them."""
+    """Return which methods to use for what, with their scores and times."""
     nmi, ari = json.loads(COMPARISON.read_text())[:2]
     measured = results.collect(measurements())
-    rows = [("you want", "take", "NMI", "ARI", "time")]
+    rows = [("you want", "use", "NMI", "ARI", "time")]
     for want, names in DECISIONS.items():
         for place, method in enumerate(names):
             scores = [f"{t['methods'][method]['score']:.1f}" for t in (nmi, ari)]
@@ -116,7 +118,7 @@ def methods() -> str:
         f"{nmi['n_runs']} runs on {len(nmi['datasets'])} datasets of the ECPCS paper, "
         "asked for as many clusters as there are classes: mean NMI and ARI with the "
         "classes in percent, and mean rank among the methods (1 is best), with "
-        "standard errors over the datasets. Time: the consensus of "
+        "standard errors over the datasets. Time is for the consensus of "
         f"{size['objects']:,} objects in {size['base']['m']} base clusterings. The "
         "[whole comparison](../../benchmarks/results/methods/methods.md) also has the "
         "best of ten numbers of clusters; `ensclust reproduce methods` made it.\n\n"
@@ -125,7 +127,7 @@ def methods() -> str:
 
 
 def weights() -> str:
-    """Return what weights do in each method, or why it does without."""
+    """Return what weights do in each method, or why it has none."""
     rows = [("method", "weights", "what they do, or why not")]
     for name, method in METHODS.items():
         why_not = method.info.lacks.get("weights")
@@ -135,13 +137,13 @@ def weights() -> str:
 
 
 def use(method: type) -> str:
-    """Return what a method's notes say of weights, not of those of base clusters."""
+    """Return what a method's notes say about weights of base clusterings."""
     said = make_methods.about(method, "weights")
     return re.sub(r"[;,] (with )?`cluster_weights\b[^.]*", "", said)
 
 
 def speed() -> str:
-    """Return what was measured: work beside that of others, methods at three sizes."""
+    """Return what was measured: comparisons with others, methods at three sizes."""
     lines = measurements()
     measured = results.collect(lines)
     size = table.SIZES["full"]
@@ -164,7 +166,7 @@ def speed() -> str:
 
 
 def large() -> str:
-    """Return what has no rival: large sizes, and the first use of the command."""
+    """Return work without a rival: large sizes, and the first use of the command."""
     measured = results.collect(measurements())
     titles = {m.name: m.title for m in table.measurements("full")}
     rows = [("work", "time", "memory")]
@@ -176,7 +178,7 @@ def large() -> str:
 
 
 def bounds() -> str:
-    """Return how fast each stage does what it cannot do without."""
+    """Return how fast each stage does the work that it cannot avoid."""
     measured = results.collect(measurements())
     size, graph = table.SIZES["full"], table.SIZES["full"]["graph"]
     nc, m, rows = graph["m"] * graph["hi"], size["base"]["m"], size["objects"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.datasets import make_blobs, make_moons
 
@@ -49,10 +50,10 @@ def draw(path: Path = TARGET, *, dark: bool = False) -> None:
     titles = {"k-means": "one k-means run", "consensus": "their consensus"}
     for part, (name, title) in zip((left, right), titles.items(), strict=True):
         score = ari(found["truth"], found[name])
-        scatter(part.subplots(), found["X"], found[name], size=6)
+        scatter(part.subplots(), found["X"], found[name], size=6, dark=dark)
         part.suptitle(f"{title}: ARI {score:.2f}", fontsize=11, color=ink)
     for ax, labels in zip(middle.subplots(2, 2).flat, found["runs"].T, strict=False):
-        scatter(ax, found["X"], labels, size=2.5)
+        scatter(ax, found["X"], labels, size=2.5, dark=dark)
     runs = f"4 of {N_RUNS} k-means runs, 10 to 20 clusters each"
     middle.suptitle(runs, fontsize=11, color=ink)
     figure.text(0.675, 0.4, "→", fontsize=24, color="0.5")
@@ -67,9 +68,13 @@ def draw(path: Path = TARGET, *, dark: bool = False) -> None:
         )
 
 
-def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float) -> None:
-    """Draw objects in the colours of their clusters."""
-    ax.scatter(*X.T, s=size, c=[colour(j) for j in labels], linewidths=0)
+def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float, dark: bool) -> None:
+    """Draw objects in the colours of their clusters, lighter ones on a dark page."""
+    colours = np.array([to_rgb(colour(j)) for j in labels])
+    if dark:
+        share = np.clip(0.45 - colours.mean(axis=1, keepdims=True), 0, 1)
+        colours += share * (1 - colours)  # the darker, the more white
+    ax.scatter(*X.T, s=size, c=colours, linewidths=0)
     ax.set_aspect("equal")
     ax.set_axis_off()
 

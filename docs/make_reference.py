@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 INTRODUCTIONS = {
     "Estimators": "One class per method. ``fit(X)`` takes features, or labels with "
     '``base="precomputed"``.',
-    "Functions": "What does a whole step in one call.",
-    "Objects": "What flows between the steps, and what results hold.",
+    "Functions": "A whole step in one call.",
+    "Objects": "What passes between the steps, and what results hold.",
     "Plotting": "Displays for notebooks; they need ``ensclust[plot]``.",
 }
 COMMANDS = """\
@@ -39,7 +39,7 @@ exit code 2.
 
 def write(folder: Path) -> None:
     """Write an index, one page per group and one for the command line."""
-    shutil.rmtree(folder, ignore_errors=True)  # nothing of a name that is gone
+    shutil.rmtree(folder, ignore_errors=True)  # no pages of names that are gone
     folder.mkdir()
     pages = {name.lower(): page(name, *group) for name, group in groups().items()}
     pages["commands"] = COMMANDS
@@ -88,7 +88,7 @@ def public(module: ModuleType) -> list[str]:
 
 
 def is_top_level(value: object, name: str) -> bool:
-    """Tell whether a name of a module is offered by the package itself too."""
+    """Return whether the package itself offers a name of a module too."""
     return name in ensclust._HOMES and getattr(ensclust, name) is value
 
 

@@ -1,7 +1,7 @@
 """Bring what lies outside docs/ into the site: results, and links to them.
 
-On GitHub a page links to files in ``benchmarks/results`` and ``examples``. In the site
-the results are pages and the examples a gallery; :func:`turn_links` leads there.
+On GitHub a page links to files in ``benchmarks/results`` and ``examples``. In the site,
+results are pages and examples are a gallery; :func:`turn_links` points there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write() -> None:
 
 
 def turn_links(_app, name: str, source: list[str]) -> None:
-    """Let a page's links lead to other pages, and list the results below it."""
+    """Point a page's links to other pages, and list the results below it."""
     up = "../" * name.count("/")
     text = re.sub(r"\((?:\.\./)+benchmarks/results/", f"({up}results/", source[0])
     text = re.sub(r"\((?:\.\./)+examples/(\w+)\.py", rf"({up}gallery/\1.rst", text)

@@ -2,8 +2,8 @@
 Label files, from Python and from the command line
 ==================================================
 
-Several people (or programs) have clustered the same flowers. Their clusterings lie in a
-CSV file with names, gaps and one column that names the objects.
+Several people (or programs) have clustered the same flowers. Their clusterings are in a
+CSV file with column names, gaps and a column that names the objects.
 """
 
 import subprocess
@@ -33,20 +33,20 @@ write_labels(runs, labels, names=names, ids=[f"flower{i}" for i in range(len(X))
 print("".join(runs.open().readlines()[:4]))
 
 # %%
-# In Python a path does where a label matrix does.
+# In Python, a path is accepted in place of a label matrix.
 
 found = ensclust.consensus(runs, 3, random_state=0)
 print(f"NMI with the species: {ensclust.metrics.nmi(found, truth):.2f}")
 
 # %%
-# ``read_labels`` chooses columns, and keeps the ids for the way back.
+# ``read_labels`` selects columns, and keeps the ids for the output.
 
 table = read_labels(runs, columns=["kmeans3", "ward", "birch"])
 trees = ensclust.consensus(table.values, [3, 4], "ecpcs-hc")
 write_labels(Path(folder.name, "out.npz"), trees, names=["k3", "k4"], ids=table.ids)
 
 # %%
-# The same on the command line; formats go by the extension.
+# The same on the command line; the extension decides the format.
 
 
 def shell(*args: str) -> None:

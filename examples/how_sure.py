@@ -2,8 +2,8 @@
 How sure is it?
 ===============
 
-Of each object, of each cluster and of each input. Twenty k-means runs on handwritten
-digits, and two clusterings that somebody mixed up.
+For each object, each cluster and each input: twenty k-means runs on handwritten digits,
+and two clusterings whose rows were shuffled.
 """
 
 import matplotlib.pyplot as plt
@@ -17,30 +17,30 @@ from ensclust.metrics import nmi
 X, y = load_digits(return_X_y=True)
 runs = generate(X, 20, base_k=(10, 30), random_state=0)
 rng = np.random.default_rng(0)
-mixed_up = rng.permuted(runs.labels[:, :2], axis=0)  # right numbers, wrong objects
-ensemble = Ensemble(np.column_stack([runs.labels, mixed_up]))
+shuffled = rng.permuted(runs.labels[:, :2], axis=0)  # right numbers, wrong objects
+ensemble = Ensemble(np.column_stack([runs.labels, shuffled]))
 
 model = ECPCSMC(10, base="precomputed", random_state=0).fit(ensemble)
 sure = model.certainty()
 print(sure)
 
 # %%
-# Inputs that agree least with the consensus: 20 and 21 are the mixed-up ones.
+# Inputs that agree least with the consensus: 20 and 21 are the shuffled ones.
 
 print(sure.clusterings().sort_values("nmi").head(3).round(2))
 
 # %%
-# Clusters, the least sure first.
+# Clusters, the least certain first.
 
 print(sure.clusters().sort_values("cluster_consensus").head(3).round(2))
 
 # %%
-# Objects that are torn between two clusters: their margin is small.
+# Objects between two clusters have a small margin.
 
 print(sure.objects().sort_values("margin").head(3).round(2))
 
 # %%
-# On a map of the digits, doubt lies between the groups.
+# On a map of the digits, doubtful ones lie between the groups.
 
 place = PCA(2, random_state=0).fit_transform(X)
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
@@ -54,13 +54,13 @@ for ax in axes:
 plt.show()
 
 # %%
-# The least sure tenth of the objects holds more than its share of the errors.
+# The least certain tenth of the objects has more than its share of the errors.
 
 majority = np.array([np.bincount(y[model.labels_ == j]).argmax() for j in range(10)])
 wrong = majority[model.labels_] != y
 doubtful = sure.margin < np.quantile(sure.margin, 0.1)
 print(f"Errors: {wrong.mean():.0%} of all digits,", end=" ")
-print(f"{wrong[doubtful].mean():.0%} of the least sure tenth")
+print(f"{wrong[doubtful].mean():.0%} of the least certain tenth")
 
 shares = model.memberships()
 print(f"Soft memberships: {shares.shape}, rows sum to {shares.sum(axis=1).mean():.0f}")
@@ -70,7 +70,7 @@ print(f"Soft memberships: {shares.shape}, rows sum to {shares.sum(axis=1).mean()
 
 weights = agreement_weights(ensemble)
 print(f"Weights by agreement: inputs {weights[:20].mean():.2f}", end=", ")
-print(f"mixed-up ones {weights[20:].mean():.2f}")
+print(f"shuffled ones {weights[20:].mean():.2f}")
 weighted = consensus(ensemble, 10, weights=weights, random_state=0)
 print(f"NMI with the digits: {nmi(model.labels_, y):.3f} unweighted", end=", ")
 print(f"{nmi(weighted, y):.3f} weighted")

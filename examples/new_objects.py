@@ -2,8 +2,8 @@
 New objects, and keeping a model
 ================================
 
-Every method labels new objects with the numbers of fit. ECPCSMC and MCLA let the base
-clusters vote; the others take the cluster of the most similar training objects.
+Every method labels new objects with the cluster numbers of fit. ECPCSMC and MCLA let
+the base clusters vote; the others use the cluster of the most similar training objects.
 """
 
 import pickle
@@ -30,8 +30,8 @@ for Method in (ECPCSMC, ECPCSHC):
 
 # %%
 # A model holds labels, k-means centres and similarities of base clusters, but not X.
-# ``ensclust.io.save_model(model, "model.skops")`` keeps it without pickle, for which
-# ``pip install "ensclust[model]"`` is needed.
+# ``ensclust.io.save_model(model, "model.skops")`` saves it without pickle; it needs
+# ``pip install "ensclust[model]"``.
 
 size = len(pickle.dumps(model))
 print(f"{size:,} bytes for {model.ensemble_}")

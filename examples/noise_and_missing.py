@@ -2,7 +2,7 @@
 Noise and missing labels
 ========================
 
-What HDBSCAN leaves out, and what nobody measured. A negative label is noise, NaN or
+What HDBSCAN leaves out, and what was never measured. A negative label is noise, NaN or
 None is missing. By default both mean "not clustered here": the object takes no part in
 that clustering. With ``noise="own-cluster"`` the noise of a clustering is one more
 cluster of it, while NaN and None stay missing.

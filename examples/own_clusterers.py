@@ -31,7 +31,7 @@ print(runs)
 print(f"NMI {nmi(labels, y):.3f}")
 
 # %%
-# The consensus beside its inputs: each bar is one run, coloured by its kind.
+# The consensus next to its inputs: each bar is one run, coloured by clusterer.
 
 kinds = ["KMeans", "Birch", "AgglomerativeClustering"]
 ax = plt.figure(figsize=(7, 3.5)).gca()

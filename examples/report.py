@@ -17,10 +17,10 @@ from ensclust import ECPCSHC, consensus, select_k, write_report
 wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 grapes = wine.target_names[wine.target]
-folder = TemporaryDirectory()  # or any place that you like
+folder = TemporaryDirectory()  # or any other directory
 
 # %%
-# With the features, the truth and a choice of k, the page shows all of them.
+# Given the features, the truth and a choice of k, the page shows all of them.
 
 model = ECPCSHC(3, random_state=0).fit(X)
 choice = select_k(model.ensemble_, range(2, 11), random_state=0)

@@ -22,7 +22,7 @@ except ImportError:
     print('This example needs scanpy:  pip install "ensclust[scverse]"')
     sys.exit()
 
-warnings.simplefilter("ignore")  # of scanpy, about its own old file
+warnings.simplefilter("ignore")  # scanpy's, about its own old file
 adata = scanpy.datasets.pbmc68k_reduced()
 
 resolutions = np.arange(0.2, 2.01, 0.2)
@@ -36,7 +36,7 @@ print(f"{len(found['agreement'])} Leiden runs, {found['n_clusters']} clusters fo
 print(adata.obs["consensus"].value_counts().to_string())
 
 # %%
-# What does it buy? Run Leiden with four disjoint sets of five seeds. Two runs of the
+# What does it gain? Run Leiden with four disjoint sets of five seeds. Two runs of the
 # same resolution, one of each of two sets, differ in some cells.
 
 sets = ["set0", "set1", "set2", "set3"]
@@ -51,7 +51,7 @@ for resolution in resolutions:
     print(f"  resolution {resolution:.1f}  {mean:.3f}")
 
 # %%
-# The consensus of one set is all but the same as that of another, at most numbers of
+# The consensus of one set is nearly the same as that of another, for most numbers of
 # clusters. Where it is not, there are several ways of merging clusters that are equally
 # good: the data do not support that number.
 
@@ -65,13 +65,13 @@ for k in range(5, 13):
     print(f"  {k:2} clusters  {mean:.3f}")
 
 # %%
-# Several numbers can be stable, so "auto" may choose another one for other seeds.
+# Several numbers can be stable, so "auto" may choose differently for other seeds.
 # Choose once, then pass the number.
 
 print([adata.uns[key]["n_clusters"] for key in sets])
 
 # %%
-# On the map that comes with the data: pale cells are those that the runs disagree on.
+# On the map that comes with the data: the runs disagree about pale cells.
 
 scanpy.pl.umap(adata, color="consensus", alpha=adata.obs["consensus_certainty"])
 
@@ -88,7 +88,7 @@ shares = adata.obsm["consensus_memberships"]
 print(shares[shares.max(axis=1).argsort()[:3]].round(2))
 
 # %%
-# Clusterings that are there already go in by name.
+# Existing clusterings are given by name.
 
 keys = ["louvain", "consensus_leiden_0.6_seed0", "consensus_leiden_1_seed0"]
 scverse.consensus(adata, keys, n_clusters=6, method="ecpcs-hc", key_added="tree")

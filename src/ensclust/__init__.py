@@ -64,6 +64,7 @@ _HOMES = {
     "GPMGLA": "_methods.gp_mgla",
     "ClusterGraphDisplay": "_view.displays.cluster_graph",
     "ClusteringTreeDisplay": "_view.displays.clustering_tree",
+    "ConsensusByKDisplay": "_view.displays.consensus_by_k",
     "ConsensusMatrixDisplay": "_view.displays.consensus_matrix",
     "DendrogramDisplay": "_view.displays.dendrogram",
     "ClusterStability": "_quality.stability",

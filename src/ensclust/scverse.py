@@ -1,4 +1,4 @@
-"""Consensus over the clusterings of an AnnData object, by scanpy's conventions."""
+"""Consensus over the clusterings of an AnnData object, with scanpy's conventions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from ensclust._support.validation import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+
+_LEVELS = 12  # clusterings that a report also shows as a tree
 
 
 def consensus(
@@ -136,6 +140,116 @@ def consensus(
     target = adata.copy() if copy else adata
     _put(target, entries._replace(obs=runs | entries.obs))
     return target if copy else None
+
+
+def report(
+    adata: Any,
+    path: str | os.PathLike,
+    key: str = "consensus",
+    *,
+    keys: Sequence[str] | None = None,
+    basis: str | None = None,
+    truth: str | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a clustering of the cells and its inputs as one HTML file.
+
+    As :func:`ensclust.write_report`, with what AnnData holds: names of the cells, an
+    embedding, and the colours of ``adata.uns[key + "_colors"]``, if scanpy set them.
+
+    Parameters
+    ----------
+    adata : AnnData
+        The annotated data.
+    path : str or path
+        The file; its name ends in .html.
+    key : str, default="consensus"
+        Column of ``adata.obs`` with the clustering to report.
+    keys : list of str or None
+        Columns that hold the clusterings it was made of; by default those that
+        :func:`consensus` combined. Up to 12 are also drawn as a tree, the one with the
+        fewest clusters first.
+    basis : str or None
+        Entry of ``adata.obsm`` for the map, such as "X_umap", the default if it
+        exists.
+    truth : str or None
+        Column of ``adata.obs`` with known cell types to compare with.
+    title : str or None
+        Heading of the page.
+
+    Examples
+    --------
+    >>> import anndata, pandas, tempfile
+    >>> from ensclust import scverse
+    >>> runs = pandas.DataFrame({"a": list("xxyyy"), "b": list("ppqqq")})
+    >>> adata = anndata.AnnData(obs=runs.set_index(pandas.Index(list("12345"))))
+    >>> scverse.consensus(adata, ["a", "b"], n_clusters=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scverse.report(adata, f"{folder}/report.html")
+    """
+    from ensclust._view.report.facts import collect  # noqa: PLC0415  heavy
+    from ensclust._view.report.page import check_report, write_page  # noqa: PLC0415
+
+    check_report(path)
+    if keys is None:
+        about = adata.uns.get(key, {}) if hasattr(adata, "uns") else {}
+        keys = about.get("params", {}).get("keys") if hasattr(about, "get") else None
+    _check_request(adata, keys, None, is_copy=False)
+    assert keys is not None  # checked
+    wanted = [name for name in (key, truth) if name is not None]
+    if unknown := [name for name in wanted if name not in adata.obs]:
+        columns = ", ".join(map(str, adata.obs.columns))
+        msg = f"{unknown[0]!r} is not in adata.obs. Its columns: {columns}."
+        raise ValueError(msg)
+    if basis is None:
+        basis = "X_umap" if "X_umap" in adata.obsm else None
+    elif basis not in adata.obsm:
+        names = ", ".join(adata.obsm) or "none"
+        msg = f"basis={basis!r} is not in adata.obsm. Its entries: {names}."
+        raise ValueError(msg)
+    ensemble = _ensemble(adata, list(keys), {}, "missing")
+    clusters = adata.obs[key].astype("category").cat.remove_unused_categories()
+    order = np.argsort(ensemble.cluster_counts, kind="stable")
+    is_tree = 1 < len(order) <= _LEVELS
+    facts = collect(
+        ensemble,
+        clusters.cat.codes.to_numpy(),
+        X=None if basis is None else np.asarray(adata.obsm[basis]),
+        feature_names=_axes(adata, basis),
+        truth=None if truth is None else adata.obs[truth].reset_index(drop=True),
+        ids=adata.obs_names,
+        names=list(keys),
+        cluster_names=list(map(str, clusters.cat.categories)),
+        colors=_colors(adata, key, clusters),
+        sweep=ensemble.select(order) if is_tree else None,
+        sweep_names=[str(keys[m]) for m in order],
+        title=title or key,
+        call=_call(key=key, keys=list(map(str, keys)), basis=basis, truth=truth),
+    )
+    write_page(path, facts)
+
+
+def _axes(adata: Any, basis: str | None) -> list[str] | None:
+    """Return the names of the axes of an embedding."""
+    if basis is None:
+        return None
+    return [
+        f"{basis.removeprefix('X_')} {i + 1}" for i in range(adata.obsm[basis].shape[1])
+    ]
+
+
+def _colors(adata: Any, key: str, clusters: Any) -> list[str] | None:
+    """Return scanpy's colours of the clusters, None unless there is one for each."""
+    known = adata.obs[key].astype("category").cat.categories
+    colors = list(adata.uns.get(f"{key}_colors", ()))
+    if len(colors) < len(known):
+        return None
+    return [str(colors[known.get_loc(name)]) for name in clusters.cat.categories]
+
+
+def _call(**given: Any) -> str:
+    more = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    return f'from ensclust import scverse\nscverse.report(adata, "report.html"{more})'
 
 
 def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) -> None:
@@ -305,7 +419,7 @@ def _numbered(column: Any) -> Any:
 
 
 def _put(adata: Any, entries: Entries) -> None:
-    """Put what is told where scanpy's users look for it."""
+    """Put the entries where scanpy's users look for them."""
     pandas = import_optional("pandas", "AnnData", "pandas")
     kept = adata.obs.drop(columns=[*entries.obs], errors="ignore")
     new = pandas.DataFrame(entries.obs).set_index(adata.obs.index)

@@ -34,6 +34,17 @@ def test_scores_line_up_below_their_names():
     assert len(head) == len(line)
 
 
+def test_the_table_explains_methods_that_score_below_their_inputs():
+    inputs, good = {**ROW, "name": "a base clustering"}, {**ROW, "name": "eac"}
+    low = [{**ROW, "name": name, "nmi": 0.7} for name in ("kcc", "ecc", "sec")]
+    text = " ".join(as_text([inputs, good, *low], {}).split())
+    assert "kcc, ecc and sec stay below these inputs" in text
+    assert "because papers compare against them" in text
+    text = " ".join(as_text([inputs, good, low[0]], {}).split())
+    assert "kcc stays below these inputs" in text
+    assert "below these inputs" not in as_text([inputs, good], {})
+
+
 def test_demo_as_json(tmp_path, monkeypatch):
     found = {"truth": np.array([0, 1]), "a method": np.array([0, 0])}
     monkeypatch.setattr(

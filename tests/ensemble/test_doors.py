@@ -159,7 +159,8 @@ def as_polars(one):
     kind = getattr(pl, (one.kind or "-").title().replace("Ui", "UI"), None)
     if one.kind == "float16":
         kind = pl.Float32
-    return pl.Series("x", one.cells, dtype=kind)
+    # Not strict: the lowest version builds decimals of one scale only.
+    return pl.Series("x", one.cells, dtype=kind, strict=one.kind != "decimal")
 
 
 def write_csv(one, path):

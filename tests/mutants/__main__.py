@@ -8,7 +8,7 @@ from tests.mutants import page, running
 from tests.mutants.changes import ROOMS, Change, sample
 
 SEED, NUMBER = 0, 1500
-_PART = 30  # changes of a room that one worker tries
+_PART = 30  # changes of a room that one worker tries, at most
 
 
 def main() -> int:
@@ -52,7 +52,8 @@ def _run(given: argparse.Namespace) -> None:
     most = page.AGAIN if given.survivors else page.SECONDS
     reach = running.reach(given.workers, most)
     by_room = [[one for one in todo if one.room == room] for room in rooms]
-    parts = [own[i : i + _PART] for own in by_room for i in range(0, len(own), _PART)]
+    size = min(_PART, max(4, len(todo) // (4 * given.workers)))  # all are kept busy
+    parts = [own[i : i + size] for own in by_room for i in range(0, len(own), size)]
     running.together([partial(_try_all, part, reach) for part in parts], given.workers)
 
 

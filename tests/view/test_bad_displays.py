@@ -50,7 +50,10 @@ EYE = np.eye(3)
     (lambda: ClusteringTreeDisplay.from_ensemble(RUNS, HUGE), "labels holds the num"),
     (lambda: ClusteringTreeDisplay(RUNS, names=["a"]), "names has 1 entries; expected"),
     (lambda: ClusteringTreeDisplay(RUNS, names="a"), "names is of type str"),
-    (lambda: ClusteringTreeDisplay(np.zeros((200, 101), int)), "101 clusterings; no s"),
+    (
+        lambda: ClusteringTreeDisplay(np.zeros((200, 101), int)),
+        "101 clusterings; at most 100",
+    ),
     (lambda: DendrogramDisplay.from_dendrogram(3), "dendrogram is of type int; expect"),
     (lambda: DendrogramDisplay.from_dendrogram(TREE, 99), "n_clusters=99 is larger"),
     (lambda: TREE.plot(n_clusters="a"), "n_clusters='a' is a str"),

@@ -428,7 +428,7 @@ def test_clusters_of_one_object_have_no_stability(ensemble):
     labels[5] = 1
     display = StabilityDisplay.from_ensemble(ensemble, labels)
     assert display.clusters.tolist() == [0]
-    assert "1 of one object left out" in display.ax_.get_title()
+    assert "1 of one object not shown" in display.ax_.get_title()
 
 
 # --- number of clusters
@@ -464,7 +464,7 @@ def test_panels_take_the_place_of_axes_that_lie_anywhere(ensemble):
 
 
 def test_an_estimator_that_chose_nothing_says_how_to_choose(tree_model):
-    with pytest.raises(ValueError, match=r'n_clusters=3 and has.*n_clusters="auto"'):
+    with pytest.raises(ValueError, match=r'n_clusters=3, so no k.*n_clusters="auto"'):
         SelectKDisplay.from_estimator(tree_model)
 
 

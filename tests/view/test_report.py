@@ -179,10 +179,11 @@ def test_the_map_of_labels_is_that_of_the_centred_coassociation():
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, sparse.csr_matrix])
 def test_the_map_of_features_is_that_of_their_components(kind):
     facts = collect(RUNS, TRUTH, X=kind(X)).scatter
+    shown = facts["maps"][0]
     centred = X - X.mean(axis=0)
     values = np.linalg.svd(centred, compute_uv=False) ** 2
-    np.testing.assert_allclose(facts["share"], (values / values.sum())[:3], atol=1e-4)
-    assert facts["of"] == "features"
+    np.testing.assert_allclose(shown["share"], (values / values.sum())[:3], atol=1e-4)
+    assert shown["of"] == "features"
     assert facts["rows"] == list(range(120))
 
 
@@ -597,7 +598,7 @@ def test_commands_that_run_a_method_write_a_report(files):
     call("cluster", "data.csv", "-k", 3, "-o", "labels.csv", "--report", "r.html")
     text = (files / "r.html").read_text("utf-8")
     data = data_of(text)
-    assert data["scatter"]["of"] == "features"
+    assert data["scatter"]["maps"][0]["of"] == "features"
     assert data["objects"]["ids"][0].startswith("object ")
     typed = "ensclust cluster data.csv -k 3 -o labels.csv --report r.html --seed "
     assert typed in text
@@ -621,7 +622,7 @@ def test_report_shows_a_clustering_from_files(files):
     data = data_of((files / "report.html").read_text("utf-8"))
     assert data["clusters"]["names"] == ["blue", "green", "red"]
     assert sorted(data["truth"]["classes"]) == [str(i) for i in range(7)]
-    assert data["scatter"]["of"] == "features"
+    assert data["scatter"]["maps"][0]["of"] == "features"
     assert data["objects"]["ids"][0].startswith("object ")
 
 

@@ -189,6 +189,16 @@ def _keys(file: Any, path: str) -> set[str]:
     return set(found.keys()) if hasattr(found, "keys") else set()
 
 
+def colors(path: Path, column: str) -> dict[str, str] | None:
+    """Return scanpy's colours of a column of obs by category, None if it has none."""
+    with _reading(path) as file:
+        own = f"uns/{column}_colors"
+        if own not in file or "categories" not in file.get(f"obs/{column}", {}):
+            return None
+        names = map(str, _element(file, f"obs/{column}/categories"))
+        return dict(zip(names, map(str, _element(file, own)), strict=False))
+
+
 def by_size(labels: np.ndarray, n_clusters: int = 0) -> np.ndarray:
     """Return the clusters, largest first; ties go to the lower number.
 

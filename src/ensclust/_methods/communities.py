@@ -24,22 +24,23 @@ from ensclust.similarity._measures import weigh
 class Communities(MetaClustering):
     """Find communities of base clusters by modularity, and let objects vote.
 
-    Choose it where the number of clusters is not known: it is what comes out, and
-    ``resolution`` moves it. Linear in the number of objects, and quick.
+    Choose it if the number of clusters is not known: the method finds it, and
+    ``resolution`` makes it larger or smaller. Fast, and linear in the number of
+    objects.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=None
-        None leaves the number of clusters to the method. For a number, the resolution
-        is searched that gives so many communities, see Notes. "auto" takes what
+        None leaves the number of clusters to the method. Given a number, the resolution
+        that gives that many communities is searched for, see Notes. "auto" takes what
         :func:`ensclust.select_k` suggests for the base clusterings.
     $parameters
     similarity : "jaccard" or "propagated", default="jaccard"
         Weights of the graph of base clusters: Jaccard coefficients, or those propagated
         by random walks of 20 steps, as in :class:`ECPCSMC`.
     resolution : float, default=1.0
-        Above 0. The larger, the more communities. With a number of clusters it is where
-        the search begins.
+        Above 0. Larger values give more communities. If a number of clusters is given,
+        the search starts here.
     n_init : int, default=10
         Random orders of the base clusters to start from; the communities with the
         largest modularity are kept.
@@ -73,10 +74,10 @@ class Communities(MetaClustering):
     clusters, as in :class:`ECPCSMC`; ties are drawn by a hash of the seed and the label
     row.
 
-    For a number of clusters the smallest resolution is taken, in steps of a factor
-    of 2^(1/4), that gives at least so many communities; surplus ones are merged, the
-    pair first that costs least modularity (pairs without any edge last).
-    Missing labels count nowhere. ``weights`` count in the graph and in the vote.
+    For a given number of clusters, the smallest resolution, in steps of a factor of
+    2^(1/4), is used that gives at least that many communities; surplus ones are merged,
+    starting with the pair that costs the least modularity (pairs without an edge come
+    last). Missing labels are ignored. ``weights`` count in the graph and in the vote.
 
     References
     ----------
@@ -133,7 +134,7 @@ class Communities(MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.similarity == "propagated":
-            return ECPCSMC(n_jobs=self.n_jobs)._similarity(counts, weights)
+            return ECPCSMC(exact=True, n_jobs=self.n_jobs)._similarity(counts, weights)
         return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
 

@@ -37,16 +37,16 @@ def consensus(
         One of :func:`ensclust.methods`, or a method of your own:
         "package.module:Class", a class that derives from
         :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used. The
-        page "Evidence" shows what the default rests on.
+        page "Evidence" gives the reasons for the default.
     noise : "missing" or "own-cluster", default="missing"
         With "own-cluster" negative labels, the noise of a clustering, are one more
         cluster of it; NaN and None stay missing.
     random_state : int, RandomState instance or None
         Decides random choices, such as ties in a vote.
     checkpoint : path or None
-        Directory from which an interrupted run goes on: it keeps the counts of a
-        stream, also for one with more files, see :meth:`ensclust.Blocks.concat`, and
-        the merges of a tree (see :class:`ensclust.ECPCSHC`).
+        Directory from which an interrupted run continues: it keeps the counts of a
+        stream, also for a stream with more files, see :meth:`ensclust.Blocks.concat`,
+        and the merges of a tree (see :class:`ensclust.ECPCSHC`).
     **params
         Parameters of the method's estimator, such as ``steps=20``, ``weights`` for the
         base clusterings, or ``min_certainty``, which leaves doubtful objects at -1.

@@ -16,17 +16,17 @@ _PAIR_BYTES = 48  # of the graph, and of METIS' copies of it
 class CSPA(Weighted, Method):
     """Partition the graph of objects, whose edges are their co-association.
 
-    The classic beside :class:`MCLA`, for comparison: it makes clusters of about equal
-    size, and it needs a matrix of the distinct label rows. :class:`MCLA` and
+    A classic like :class:`MCLA`, included for comparison: it makes clusters of about
+    equal size, and it needs a matrix of the distinct label rows. :class:`MCLA` and
     :class:`ECPCSMC` are linear in the number of objects.
 
     Parameters
     ----------
     $parameters
     n_init : int, default=10
-        Runs of METIS with different seeds. Kept is the result with most clusters and,
-        among those, the largest mean of normalised mutual information with the base
-        clusterings; 1 is the published algorithm.
+        Runs of METIS with different seeds. The result with the most clusters is kept
+        and, among those, the one with the largest mean normalised mutual information
+        with the base clusterings; 1 is the published algorithm.
     max_memory : int, default=2**31
         Bytes that the graph may take, 48 for each pair of distinct label rows that
         share a cluster; MemoryError above it.
@@ -41,16 +41,16 @@ class CSPA(Weighted, Method):
     of F distinct label rows, then per run of METIS the number of pairs that share a
     cluster, at most F^2; memory up to 48 F^2 bytes.
 
-    METIS bisects recursively, and makes parts of about equal numbers of objects.
+    METIS bisects recursively and makes parts with about equal numbers of objects.
     Deviations from the published code (ClusterPack), which calls METIS 4 where this
-    calls METIS 5: nodes are the distinct label rows, as heavy as their numbers of
-    objects, and an edge is as heavy as all edges between the objects of the two. So
-    objects with equal label rows are never parted, which costs balance where a row has
-    more objects than a cluster should have; any other partition has the same cut. Edges
-    are scaled to sum to 1e9 (published: 1e8) and rounded; the best of ``n_init`` runs
-    is kept. Missing labels: the co-association is the mean over the clusterings that
-    contain both. ``weights`` count in the co-association and in the choice of the best
-    run.
+    calls METIS 5: nodes are the distinct label rows, weighted by their numbers of
+    objects, and an edge weighs as much as all edges between the objects of its two
+    rows. So objects with equal label rows are never separated, which costs balance if a
+    row has more objects than a cluster should have; any other partition has the same
+    cut. Edges are scaled to sum to 1e9 (published: 1e8) and rounded; the best of
+    ``n_init`` runs is kept. Missing labels: the co-association is the mean over the
+    clusterings that contain both. ``weights`` count in the co-association and in the
+    choice of the best run.
 
     References
     ----------

@@ -46,7 +46,7 @@ class CustomConsensus(MetaClustering):
         matrix; or the matrix itself, for precomputed labels.
     solver : {"tree", "ncut", "metis", "transfer-cut"}, default="tree"
         "tree" links the objects by the mean similarity of their clusters. "ncut" and
-        "metis" part the base clusters, and objects vote. "transfer-cut" cuts the
+        "metis" partition the base clusters, and objects vote. "transfer-cut" cuts the
         bipartite graph of distinct label rows and base clusters, in which the edge of a
         row sums the similarities of its clusters.
 

@@ -8,7 +8,7 @@ from ensclust._support.documentation import MethodInfo
 class CVote(Sharing):
     """Adaptive cumulative voting: map all clusterings onto one of them, then merge.
 
-    A vote for base clusterings of many and different numbers of clusters. Its
+    A vote for base clusterings with many clusters, whose numbers may differ. Its
     :meth:`memberships` are probabilities; nothing is drawn at random, and one fit
     serves every number of clusters. Choose it for soft labels, or where base
     clusterings have many more clusters than are wanted, which :class:`Voting` handles
@@ -35,19 +35,18 @@ class CVote(Sharing):
     H_q W_q so far. Since U is made of them, W_m follows from the objects that base
     clusters share. Then two columns are merged at a time, those that lose least
     information about the objects, (p_a + p_b) times the Jensen-Shannon divergence of
-    p(x|a) and p(x|b), until ``n_clusters`` are left; of equal shares the first wins.
-    Where k0 < ``n_clusters``, k0 clusters are returned.
+    p(x|a) and p(x|b), until ``n_clusters`` are left; ties go to the first. Where k0 <
+    ``n_clusters``, k0 clusters are returned.
 
-    The paper (Ada-cVote, with the merges of agglomerative information bottleneck)
-    leaves open, and here it is decided: of clusterings of equal entropy, one with
-    more clusters comes first, then the one that was given first; with missing labels,
-    overlaps are pooled, so that an object counts once for each earlier clustering that
-    contains it, and a cluster that shares no object with earlier ones is mapped as
-    these are on the whole.
-    A column that wins no object is left out, also of the memberships, so there may be
-    fewer than ``n_clusters`` clusters even where k0 is larger. ``weights`` make
-    the means weighted ones, and multiply entropies in the order of clusterings. No
-    authors' code is known.
+    The paper (Ada-cVote, with the merges of the agglomerative information bottleneck)
+    leaves some points open, which are settled here: among clusterings of equal entropy,
+    the one with more clusters comes first, then the one that was given first; with
+    missing labels, overlaps are pooled, so that an object counts once for each earlier
+    clustering that contains it, and a cluster that shares no object with earlier ones
+    is mapped as these are on the whole. A column that wins no object is left out, also
+    of the memberships, so there may be fewer than ``n_clusters`` clusters even where k0
+    is larger. ``weights`` make the means weighted, and multiply entropies in the order
+    of clusterings. No code by the authors is known.
 
     References
     ----------

@@ -34,10 +34,10 @@ class EAC(Weighted, ClusterWeighted, Agglomeration):
     -----
     Time F^2 M for F distinct label rows; memory 4 F^2 bytes, or F M where that exceeds
     ``max_memory``. Similarities are integer counts, so ties are exact; they are broken
-    by the order of the label rows, and any two correct codes may differ on them. The
-    paper links singly or by average; cuts give exactly k clusters, by merge order. With
-    ``weights`` the similarity is the weighted share of clusterings, in fixed point;
-    with ``cluster_weights="eci"`` this is :class:`LWEA`.
+    by the order of the label rows, and two correct implementations may differ on them.
+    The paper uses single or average linkage; cuts give exactly k clusters, by merge
+    order. With ``weights`` the similarity is the weighted share of clusterings, in
+    fixed point; with ``cluster_weights="eci"`` this is :class:`LWEA`.
 
     References
     ----------

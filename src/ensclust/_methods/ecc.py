@@ -30,12 +30,11 @@ class ECC(Weighted, OneHotMethod):
     -----
     Time F M k look-ups per round and start, F the number of distinct label rows, less
     where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
-    and a few Nc x k tables. The result equals ``KCC(utility="u_h")``; what is said
-    there about ties, starts, empty clusters, missing labels and deviations from the
-    published code holds here. ``weights`` are factors of each base clustering's
-    distances.
+    and a few Nc x k tables. The result equals ``KCC(utility="u_h")``; the notes there
+    on ties, starts, empty clusters, missing labels and deviations from the published
+    code apply here too. ``weights`` are factors of each base clustering's distances.
 
-    Ten starts of 40 rounds and a least improvement of 1e-5 are those of the published
+    Ten starts of 40 rounds and a minimum improvement of 1e-5 are those of the published
     demo; the README of that package has 20 starts of 50 rounds. The demo makes 100 base
     clusterings; pass ``n_clusterings=100`` for that. The published function seeds its
     generator with 0 on each call; here ``random_state`` does.

@@ -39,10 +39,10 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     -----
     Time N M^2 for counting, Nc^3 for propagation, F^2 M for the linkage of F distinct
     label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``. A cluster
-    without neighbours is similar to itself only (the published code makes it
-    dissimilar to itself too). Cuts give exactly k clusters, by merge order. ``weights``
-    draw the walks to clusters of weightier clusterings and weigh the mean of Z;
-    ``cluster_weights`` draw the walks too, and scale Z: objects whose clusters all
+    without neighbours is similar only to itself (in the published code, not even to
+    itself). Cuts give exactly k clusters, by merge order. ``weights`` steer the walks
+    towards clusters of heavier clusterings, and weight the mean of Z;
+    ``cluster_weights`` steer the walks too, and scale Z: objects whose clusters all
     weigh little are then far from all others.
 
     References
@@ -69,15 +69,20 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
         family="tree",
     )
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
         own = self._find_cluster_weights(counts, weights)
         mass = cluster_mass(counts, weights, own)
-        Z = similarity.propagate(weigh(W, mass), self.steps)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
         return CoAssociation(counts, Z, weights=weights, cluster_weights=own)
 
 
@@ -107,10 +112,10 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
     N M bytes and about seven Nc x Nc matrices. Ties in the vote are drawn by a hash of
     the seed and the label row. Deviations from the published code: the discretisation
     of the cut starts from many rows and the least normalised cut is kept; labels are
-    numbered without gaps; one base clustering (M = 1) works, as far as k is its number
-    of clusters; between the clusters of two clusterings (M = 2), whose walks never
-    meet, the Jaccard coefficient stands in for Z. ``weights`` draw the walks to
-    clusters of weightier clusterings, and count in the cut and in the vote;
+    numbered without gaps; a single base clustering (M = 1) works if k is its number of
+    clusters; between the clusters of two clusterings (M = 2), whose walks never meet,
+    the Jaccard coefficient stands in for Z. ``weights`` steer the walks towards
+    clusters of heavier clusterings, and count in the cut and in the vote;
     ``cluster_weights`` do so for single clusters.
 
     References
@@ -139,13 +144,24 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
         is_soft=True,
     )
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
+
+    def _is_exact(self) -> bool:
+        return self.exact
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, self._mass(counts, weights)), self.steps)
+        mass = self._mass(counts, weights)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
+        if counts.n_clusterings > 2:
+            return Z
         # The graph of two clusterings is bipartite: walks that start on different
         # sides never meet, and Z is 0 between them.
-        return np.maximum(Z, W) if counts.n_clusterings == 2 else Z
+        return np.maximum(Z, similarity.jaccard(counts, n_jobs=self.n_jobs))

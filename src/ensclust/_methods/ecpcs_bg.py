@@ -19,9 +19,9 @@ from ensclust.similarity._measures import (
 class ECPCSBG(BipartiteCut):
     """Propagate similarities of base clusters, then cut objects and base clusters.
 
-    For when :class:`ECPCSHC` would be the choice and there are too many objects for a
-    tree: the same similarity of base clusters with a cut that is linear in the number
-    of objects. Unpublished: a combination of ours of two published parts.
+    For data with too many objects for the tree of :class:`ECPCSHC`: the same similarity
+    of base clusters with a cut that is linear in the number of objects. Unpublished:
+    our own combination of two published parts.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class ECPCSBG(BipartiteCut):
     Notes
     -----
     An object is joined to its base clusters by edges of weight 1, and to the others of
-    the same clusterings by edges of their propagated similarity to its own. Where its
-    label is missing it has the edges of the average object of that clustering: without
-    any, who is left out would decide the cut. Base clusters whose walks are equal, and
-    so the objects that only these tell apart, are one to it. ``weights`` also draw the
-    walks to clusters of weightier clusterings.
+    the same clusterings by edges of their propagated similarity to its own. If its
+    label is missing, it has the edges of the average object of that clustering; without
+    them, the pattern of missing labels would decide the cut. Base clusters whose walks
+    are equal cannot be told apart, nor can objects that differ only in these.
+    ``weights`` also steer the walks towards clusters of heavier clusterings.
 
     $cut
 
@@ -75,11 +75,17 @@ class ECPCSBG(BipartiteCut):
     )
 
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
+        mass = cluster_mass(counts, weights)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
         return within_clusterings(Z, counts)

@@ -16,45 +16,47 @@ class EM(Weighted, Method):
 
     Choose it for memberships that are probabilities under a model, for a likelihood by
     which results can be compared, or to let the Bayesian information criterion choose
-    the number of clusters (``n_clusters="bic"``). It is what latent class analysis does
-    with the labels. Linear in the number of objects.
+    the number of clusters (``n_clusters="bic"``). It is latent class analysis of the
+    labels. Linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int, "auto" or "bic", default=8
-        Number of consensus clusters, at most n_samples. Where the method cannot form so
-        many, it warns and returns fewer. "bic" takes the number of least ``bic_``: from
-        1 upward, at most the clusters of the finest base clustering, until three in a
-        row are not better; for many clusterings of the same data that is usually too
-        many, see Notes. "auto" takes what :func:`ensclust.select_k` suggests.
+        Number of consensus clusters, at most n_samples. If the method cannot form that
+        many, it warns and returns fewer. "bic" takes the number with the smallest
+        ``bic_``, from 1 up to the number of clusters of the finest base clustering,
+        until three in a row are no better; for many clusterings of the same data that
+        is usually too many, see Notes. "auto" takes what :func:`ensclust.select_k`
+        suggests.
     $parameters
     n_init : int, default=10
-        Random starts; the likeliest result is kept.
+        Number of random starts; the likeliest result is kept.
     max_iter : int, default=200
-        Rounds per start, if the log-likelihood does not stop growing before.
+        Maximum number of rounds per start; a start ends earlier if the log-likelihood
+        stops growing.
     smoothing : float, default=0
-        Objects that are added to every label of every class. Above 0 no label is
-        impossible in a class.
+        Number of objects added to every label of every class. Above 0, no label is
+        impossible in any class.
 
     Attributes
     ----------
     $attributes
     log_likelihood_ : float
-        Logarithm of the probability of all label rows, natural.
+        Natural logarithm of the probability of all label rows.
     bic_ : float
-        Bayesian information criterion, less is better: free parameters times the
-        logarithm of the number of objects, less twice the log-likelihood.
+        Bayesian information criterion, smaller is better: the number of free parameters
+        times the logarithm of the number of objects, minus twice the log-likelihood.
 
     Notes
     -----
     The probability of a label row is the sum over classes of the class's share times
     the probabilities of its labels there, one for each base clustering; a missing label
     is a factor of 1. :meth:`memberships` are the probabilities of the classes given the
-    row, labels the likeliest class, of equally likely ones the first.
+    row, labels are the likeliest class, the first of equally likely ones.
 
-    The model takes base clusterings as independent given the class. Those of the same
-    data are not: they split a class in the same places, so "bic" tends to find more
-    classes than there are. Compare with "auto".
+    The model assumes that base clusterings are independent given the class. Clusterings
+    of the same data are not: they split a class in the same places, so "bic" tends to
+    find more classes than there are. Compare with "auto".
 
     Time F M k and F k exponentials per round and start, F the number of distinct label
     rows; memory F M labels and a few Nc x k tables per start. A start takes one thread,
@@ -67,17 +69,17 @@ class EM(Weighted, Method):
     objects, one for each class: its labels get a probability of 0.1, and the shares of
     all objects 0.9. That finds likelier mixtures than random probabilities do, as poLCA
     starts from. A start ends when a round makes the log-likelihood grow by no more than
-    a millionth of it (poLCA: 1e-10 in all); what is kept is the mixture whose
-    likelihood was looked at last. From the same probabilities, rounds are those of
-    poLCA.
+    a millionth of it (poLCA: 1e-10 in all); the mixture whose likelihood was computed
+    last is kept. From the same probabilities, rounds are those of poLCA.
 
     Without ``smoothing`` a label that no member of a class has is impossible there. A
-    new row that is impossible in all classes belongs to those in which fewest of its
-    labels are, as its other labels say. A class that is the likeliest of no object is
-    left out of memberships. Where no member of a class is in a base clustering, the
-    class has the shares of all objects there. ``weights``, scaled to a mean of 1, are
-    exponents of each base clustering's probabilities; the likelihood is then none of a
-    proper distribution, and of use for comparing results with the same weights only.
+    new row that is impossible in every class goes to the classes in which the fewest of
+    its labels are impossible, according to its other labels. A class that is the
+    likeliest one for no object is left out of the memberships. Where no member of a
+    class is in a base clustering, the class has the shares of all objects there.
+    ``weights``, scaled to a mean of 1, are exponents of each base clustering's
+    probabilities; the likelihood is then not that of a proper distribution, and is
+    useful only for comparing results with the same weights.
 
     References
     ----------

@@ -6,6 +6,7 @@ importing it. ``ensclust.EAC`` is the estimator of the method ``EAC``, made here
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -59,15 +60,17 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         y : ignored
             Present for scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            Whole numbers of at least 0: an object counts as so many when the consensus
-            is made. With precomputed labels that is the same as repeating its row. Base
-            clusterings of features are made without weights. An object of weight 0 has
-            no say, and gets the label that :meth:`predict` gives it.
+            Non-negative integers: how many objects each one counts as when the
+            consensus is computed. With precomputed labels that is the same as repeating
+            its row. Base clusterings of features are made without weights. An object of
+            weight 0 does not influence the consensus, and gets the label that
+            :meth:`predict` gives it.
         reference : array-like of shape (n_samples,) or None
-            Numbers of clusters to keep, such as those of an earlier fit, -1 or NaN for
-            objects that it does not know: each cluster gets the number of the one that
-            it shares most objects with, see :func:`ensclust.align`, else a new number
-            above them. Where that leaves gaps, :meth:`memberships` has columns of 0.
+            Cluster numbers to keep, such as those of an earlier fit, with -1 or NaN for
+            objects that it does not contain: each cluster gets the number of the
+            reference cluster that it shares the most objects with, see
+            :func:`ensclust.align`, or a new number above them. If that leaves gaps,
+            :meth:`memberships` has columns of 0.
 
         Returns
         -------
@@ -98,7 +101,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         if reference is not None:
             reference = check_reference(reference, counts.n_objects)
         if sample_weight is None:
-            solved = driver.solve(self, counts, ks, seed)
+            solved = driver.solve(self, counts, ks, seed, self._chooser(X, ks))
         else:
             times = check_sample_weight(sample_weight, counts.n_objects)
             solved = driver.solve_weighted(self, counts, times, ks, seed)
@@ -117,6 +120,13 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         for name, value in (fitted | found.fitted).items():
             setattr(self, name, value)
         return solved
+
+    def _chooser(self, X, ks: list) -> Callable | None:
+        """Return what finds the number that "auto" stands for, with features."""
+        if "auto" not in ks or self._is_precomputed() or is_stream(X):
+            return None
+        X = validate_features(self, X, reset=False)
+        return lambda counts, seed: self._select(counts, seed, X=X, scale=self.scale)
 
     def _counts(self, X, ks: list, seed: int, checkpoint: Any = None) -> Any:
         """Return the Counts of what X is: labels, or features to generate them from."""
@@ -204,12 +214,12 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         """Return how much each object belongs to each cluster, (n_samples, k) float64.
 
         Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
-        ``labels_``. It is the mean similarity of the object to the cluster's objects,
-        itself included, by the co-association that the method links (elsewhere the
-        plain one, how often two objects are together), scaled to sum to 1. The largest
-        share is not always that of the label. ``X=None`` means the training objects.
-        Computed when asked for: time Nc^2 k + F M k for F distinct label rows, no
-        matrix of objects. :class:`EM` gives the probability of each cluster instead,
+        ``labels_``. A share is the mean similarity of the object to the cluster's
+        objects, itself included, by the co-association that the method links (for other
+        methods the plain one: how often two objects are together), scaled to sum to 1.
+        The label does not always have the largest share. ``X=None`` means the training
+        objects. Computed when asked for: time Nc^2 k + F M k for F distinct label rows,
+        no matrix of objects. :class:`EM` gives the probability of each cluster instead,
         in time M k per object.
         """
         check_is_fitted(self, "labels_")
@@ -221,7 +231,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         return self.memberships(X)
 
     def certainty(self) -> Certainty:
-        """Return how far the base clusterings support the consensus.
+        """Return how well the base clusterings support the consensus.
 
         Per object, per cluster and per base clustering; see
         :class:`ensclust.Certainty`. Time N M + F M k, at most some
@@ -241,20 +251,24 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         ids=None,
         names=None,
         selection=None,
+        sweep=None,
+        map_of=None,
+        colors=None,
         title=None,
     ) -> None:
-        """Write what was found as one HTML file that opens in a browser, offline.
+        """Write the result as a single HTML file that opens in a browser, offline.
 
-        ``X``, the features, gives the map of the objects its axes; without it they come
-        from the base clusterings. ``truth``, ``ids``, ``names``, ``selection`` and
-        ``title`` are as in :func:`ensclust.write_report`, and so are time and memory.
-        After a fit to a stream, a random sample of 20,000 objects is shown; what is
-        given of all objects is looked up for these.
+        ``X`` are features for a map of the objects. All parameters are as in
+        :func:`ensclust.write_report`, and so are time and memory. After a fit to a
+        stream, a random sample of 20,000 objects is shown; arguments that describe all
+        objects are reduced to these.
         """
         from ensclust._view.report.page import report_model  # noqa: PLC0415  drawing
 
         given = {"X": X, "truth": truth, "ids": ids, "names": names}
-        report_model(path, self._result(), **given, selection=selection, title=title)
+        given |= {"selection": selection, "sweep": sweep}
+        given |= {"map_of": map_of, "colors": colors, "title": title}
+        report_model(path, self._result(), **given)
 
     def _result(self) -> Result:
         """Return what was found as facts, for views."""
@@ -358,7 +372,7 @@ class Sharing(families.Sharing, BaseConsensus):
         return super().memberships(X)
 
     def certainty(self) -> Certainty:
-        """Return how far the base clusterings support the consensus, votes included.
+        """Return how well the base clusterings support the consensus, votes included.
 
         Per object, per cluster and per base clustering; see
         :class:`ensclust.Certainty`. Time N M + F M k, at most some

@@ -17,9 +17,9 @@ from ensclust.similarity._measures import cluster_mass, shared_neighbors
 class GPMGLA(BipartiteCut):
     """Cut a graph with links of objects to base clusters and between base clusters.
 
-    Good where some base clusterings are poor as a whole: each counts as far as it
-    agrees with the others, and base clusters are also joined by the neighbours that
-    they share.
+    Good where some base clusterings are poor as a whole: each counts according to how
+    well it agrees with the others, and base clusters are also joined by the neighbours
+    that they share.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class GPMGLA(BipartiteCut):
     alpha : float, default=0.5
         Weight of the links of objects, beside those between base clusters.
     beta : float, default=2.0
-        Power of the agreement of a clustering with the others that is its weight; 0
-        lets all count alike.
+        The weight of a clustering is its agreement with the others to this power; 0
+        gives all the same weight.
 
     Attributes
     ----------
@@ -40,15 +40,15 @@ class GPMGLA(BipartiteCut):
     An object is joined to its base clusters by edges of weight alpha w, where w is the
     crowd agreement of the clustering (the mean NMI with the others, divided by the
     larger entropy, over the largest such mean) to the power of beta. Each base cluster
-    is a node once more, joined to all base clusters by T: the sum, over all clusters,
+    is also a second node, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
-    sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label is an edge less.
-    Given ``weights`` take the place of the crowd agreement, and ``beta`` is not used.
+    sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label means one edge less.
+    ``weights``, if given, replace the crowd agreement, and ``beta`` is not used.
 
     $cut
 
-    K-means starts from objects of which each is the farthest from those before it, as
-    published; the first of them is drawn, three times, and the best run kept, where the
+    As published, k-means starts from objects each of which is the farthest from those
+    before it. The first is drawn at random, three times, and the best run is kept; the
     published code starts once, from the first object.
 
     References

@@ -17,16 +17,17 @@ from ensclust.similarity._measures import cluster_mass
 class HBGF(Weighted, Method):
     """Partition the graph of objects and base clusters, in which members are joined.
 
-    For comparison with what is published: METIS makes parts of about equal weight. A
-    spectral cut of the same graph makes no such demand, and is better on most data.
+    Included for comparison with published results: METIS makes parts of about equal
+    weight. A spectral cut of the same graph, :class:`USENC`, has no such restriction,
+    and is better on most data.
 
     Parameters
     ----------
     $parameters
     n_init : int, default=10
-        Runs of METIS with different seeds. Kept is the result with most clusters and,
-        among those, the largest mean of normalised mutual information with the base
-        clusterings.
+        Runs of METIS with different seeds. The result with the most clusters is kept
+        and, among those, the one with the largest mean normalised mutual information
+        with the base clusterings.
 
     Attributes
     ----------
@@ -38,13 +39,14 @@ class HBGF(Weighted, Method):
     are about proportional to the F M edges of F distinct label rows: time F M, memory
     N M and some 140 F M bytes.
 
-    Nodes are the distinct label rows, as heavy as their numbers of objects, and the
-    base clusters, of weight 1 each; an edge is as heavy as the row. So objects with
-    equal label rows are never parted, where the paper has one node for each object; any
-    other partition has the same cut. METIS bisects recursively, and the best of
-    ``n_init`` runs is kept. A part of base clusters only is no cluster; there may be
-    fewer than n_clusters. A missing label is no edge. ``weights`` are factors of the
-    edges and of the weights of base clusters, and count in the choice of the best run.
+    Nodes are the distinct label rows, weighted by their numbers of objects, and the
+    base clusters, each of weight 1; an edge weighs as much as its row. So objects with
+    equal label rows are never separated, where the paper has one node for each object;
+    any other partition has the same cut. METIS bisects recursively, and the best of
+    ``n_init`` runs is kept. A part that holds only base clusters is not a cluster, so
+    there may be fewer than n_clusters. A missing label means no edge. ``weights`` are
+    factors of the edges and of the weights of base clusters, and count in the choice of
+    the best run.
 
     References
     ----------

@@ -19,9 +19,9 @@ _EPSILON = 2.0**-52  # what the published code adds to a share before the logari
 class KCC(Weighted, OneHotMethod):
     """K-means-based consensus: the labels that share most with the base clusterings.
 
-    A good first choice for large data where the clusters are about as many as in the
-    base clusterings: linear in the number of objects, and the utility says what "shares
-    most" means. For a result that does not depend on random starts use
+    A good first choice for large data if the base clusterings have about as many
+    clusters as are wanted: linear in the number of objects, and the utility says what
+    "shares most" means. For a result that does not depend on random starts use
     :class:`ECPCSHC`.
 
     Parameters
@@ -47,17 +47,17 @@ class KCC(Weighted, OneHotMethod):
     Time F M k look-ups per round and start, F the number of distinct label rows, less
     where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
     and a few Nc x k tables. Centroids are quotients of counts, so neither threads nor
-    the order of objects change the result; an object at the same distance of two
-    centroids goes to the first.
+    the order of objects change the result; an object equally far from two centroids
+    goes to the first.
 
     The default is the normalised entropy utility: the paper that this package follows
     does not name the one it compares with, but on its breast cancer data "nu_h" gives
-    77.7 +- 5.0 % of mutual information and "u_c" 46.3 +- 26.5 %, where it reports
-    76.2 +- 10.2 %. Ten starts, 40 rounds and a least improvement of 1e-5 are what the
+    77.7 +- 5.0 % of mutual information and "u_c" 46.3 +- 26.5 %, where it reports 76.2
+    +- 10.2 %. Ten starts, 40 rounds and a minimum improvement of 1e-5 are what the
     demos of the published code use; its nominal defaults (5 starts, 20 rounds) are
-    never reached. As there, a round that improves less is undone, a random row becomes
-    the centroid of an empty cluster, and a clustering that does not contain an object
-    is left out of its distance and of the centroids.
+    never used. As there, a round that improves less is undone, a random row becomes the
+    centroid of an empty cluster, and a clustering that does not contain an object is
+    left out of its distance and of the centroids.
 
     Deviations from the published code: random starts are distinct label rows, not just
     distinct objects; the row that fills an empty cluster differs from its own centroid,

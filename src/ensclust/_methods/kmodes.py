@@ -16,7 +16,7 @@ from ensclust._support.documentation import MethodInfo
 class KModes(Weighted, OneHotMethod):
     """K-modes of label rows: each cluster has, in each clustering, its commonest label.
 
-    The plainest vote, also called iterative voting consensus: every centre is a label
+    The simplest vote, also called iterative voting consensus: every centre is a label
     row that can be read, and the objective a number of labels that differ from it. Base
     clusterings should have about as many clusters as are wanted; where they have many
     more, labels seldom agree and :class:`KCC` or :class:`ECPCSMC` find better clusters.
@@ -25,7 +25,7 @@ class KModes(Weighted, OneHotMethod):
     ----------
     $parameters
     max_iter : int, default=100
-        Rounds per start, if labels do not stop changing before.
+        Maximum number of rounds per start; a start ends earlier if no label changes.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class KModes(Weighted, OneHotMethod):
     and a few Nc x k tables. Modes come from counts, so neither threads nor the order of
     objects change the result. A tie between labels goes to the first in sorted order,
     one between centres to the first, so rounds cannot go back and forth between tied
-    choices: a start ends when no label changes. ``weights`` are what a label that
-    differs counts in the distance.
+    choices: a start ends when no label changes. ``weights`` are what a differing label
+    counts in the distance.
 
     From given rows (``init``), labels and objective are those of klaR's ``kmodes``
     where that breaks no tie at random. Deviations from Nguyen and Caruana: the best of

@@ -28,7 +28,7 @@ class LCEBG(BipartiteCut):
     ----------
     $parameters
     decay : float, default=0.8
-        Similarity of the most similar two clusters.
+        Similarity of the two most similar clusters.
     normalizer : "within" or "all", default="within"
         What similarities are divided by before the decay: the largest between two
         clusters of one clustering, or between any two clusters.
@@ -42,10 +42,10 @@ class LCEBG(BipartiteCut):
     -----
     An object is joined to its base clusters by edges of weight 1, and to the others of
     the same clusterings by edges of their similarity to its own: the connected triples
-    of :func:`ensclust.similarity.connected_triples`. Where its label is missing it has
-    the edges of the average object of that clustering: without any, who is left out
-    would decide the cut. With ``weights`` a shared neighbour counts as much as its
-    clustering.
+    of :func:`ensclust.similarity.connected_triples`. If its label is missing, it has
+    the edges of the average object of that clustering; without them, the pattern of
+    missing labels would decide the cut. With ``weights`` a shared neighbour counts as
+    much as its clustering.
 
     $cut
 

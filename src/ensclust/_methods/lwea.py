@@ -12,7 +12,7 @@ from ensclust.similarity import eci
 
 
 class LWEA(Weighted, Agglomeration):
-    """Evidence accumulation in which a base cluster counts as far as others keep it.
+    """Evidence accumulation that gives less weight to base clusters that others split.
 
     A cheap improvement of :class:`EAC` where base clusterings are good in one region
     and bad in another: a cluster that the other clusterings split says little about its
@@ -22,7 +22,7 @@ class LWEA(Weighted, Agglomeration):
     ----------
     $parameters
     theta : float, default=0.4
-        Above 0. The smaller, the less a cluster counts that others split.
+        Above 0. The smaller it is, the less weight a cluster has that others split.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class LWEA(Weighted, Agglomeration):
     4 F^2 bytes, or F M where that exceeds ``max_memory``, and about four Nc x Nc
     matrices. Objects with equal label rows are merged first, at 1 minus the mean index
     of their clusters; the published code does so too, since nothing is closer to them.
-    Missing labels, which it does not know: entropies and similarities are means over
-    the clusterings that contain the objects (of two groups: over all pairs of objects
-    and the clusterings that contain both); there equal rows are merged first though
-    others may be closer. ``weights`` count in the entropies and in the mean. Cuts give
-    exactly k clusters, by merge order.
+    Missing labels, which the published code does not support: entropies and
+    similarities are means over the clusterings that contain the objects (of two groups:
+    over all pairs of objects and the clusterings that contain both); equal rows are
+    then merged first even if others are closer. ``weights`` count in the entropies and
+    in the mean. Cuts give exactly k clusters, by merge order.
 
     References
     ----------

@@ -17,14 +17,14 @@ _LEAST = 1e-12  # ECI of a base cluster that counts for nothing
 class LWGP(BipartiteCut):
     """Cut the graph of objects and base clusters, reliable clusters weighing more.
 
-    Good where base clusterings are of mixed quality within: a base cluster that the
-    other clusterings split counts less. Quick for any number of objects.
+    Good if base clusterings have clusters of mixed quality: a base cluster that the
+    other clusterings split counts less. Fast for any number of objects.
 
     Parameters
     ----------
     $parameters
     theta : float, default=0.4
-        The smaller, the less a base cluster counts that others split.
+        The smaller it is, the less weight a base cluster has that others split.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class LWGP(BipartiteCut):
     Notes
     -----
     As :class:`USENC`, with the edges of a base cluster weighted by its index ECI, see
-    :func:`ensclust.similarity.eci`; one below 1e-12 counts as that. A missing label is
-    an edge less. With ``weights`` the opinions of the clusterings count as much too.
+    :func:`ensclust.similarity.eci`; values below 1e-12 are raised to it. A missing
+    label means one edge less. ``weights`` also count in the index.
 
     $cut
 

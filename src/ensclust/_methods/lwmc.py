@@ -16,15 +16,15 @@ from ensclust._support.documentation import MethodInfo
 class LWMC(MetaClustering):
     """Locally weighted meta-clustering: base clusters that others split count less.
 
-    Choose it for large data where some base clusters are good and others are not, in
-    one and the same base clustering. As quick as :class:`ECPCSMC`, without its walks.
+    Choose it for large data if one base clustering may have both good and bad clusters.
+    As fast as :class:`ECPCSMC`, without its walks.
 
     Parameters
     ----------
     $parameters
     theta : float, default=0.4
-        Above 0. The smaller, the less a base cluster counts that others split; see
-        :func:`ensclust.similarity.eci`.
+        Above 0. The smaller it is, the less weight a base cluster has that others
+        split; see :func:`ensclust.similarity.eci`.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class LWMC(MetaClustering):
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for the cut, N M for the vote; memory N M bytes
-    and about five Nc x Nc matrices. Base clusters are parted by a normalised cut of
-    their Jaccard coefficients, without those to themselves. An object goes to the
+    and about five Nc x Nc matrices. Base clusters are partitioned by a normalised cut
+    of their Jaccard coefficients, without the diagonal. An object goes to the
     meta-cluster with the largest mean, over its base clusters, of weight times
     membership.
 

@@ -18,9 +18,9 @@ from ensclust.similarity._measures import weigh
 class MCLA(ClusterWeighted, MetaClustering):
     """Meta-clustering: group base clusters that overlap, and let objects vote.
 
-    The classic of its kind, linear in the number of objects. METIS makes meta-clusters
-    of about equal weight, so it suits consensus clusters of about equal size;
-    :class:`ECPCSMC` makes no such demand. New objects can be labelled with
+    The classic method of its kind, linear in the number of objects. METIS makes
+    meta-clusters of about equal weight, so it suits consensus clusters of about equal
+    size; :class:`ECPCSMC` has no such restriction. New objects can be labelled with
     :meth:`predict`.
 
     Parameters
@@ -30,9 +30,10 @@ class MCLA(ClusterWeighted, MetaClustering):
         What partitions the graph of base clusters. "metis" needs pymetis,
         ``pip install "ensclust[metis]"``; "ncut", a normalised cut, needs nothing.
     n_init : int, default=10
-        Runs of METIS with different seeds. Kept is the result with most clusters and,
-        among those, the largest mean of normalised mutual information with the base
-        clusterings; 1 is the published algorithm. A normalised cut is made once.
+        Runs of METIS with different seeds. The result with the most clusters is kept
+        and, among those, the one with the largest mean normalised mutual information
+        with the base clusterings; 1 is the published algorithm. The normalised cut is
+        computed once.
 
     Attributes
     ----------

@@ -31,10 +31,11 @@ class PTA(Method):
     max_memory : int, default=2**31
         Bytes that the matrix of microclusters may take; MemoryError above it.
     n_neighbors : int or None, default=None
-        Elite neighbours of a microcluster, more in case of ties. None is the published
-        rule for F microclusters, ``min(20, floor(sqrt(F) / 2))`` and at least 1.
+        Elite neighbours of a microcluster, more in case of ties. None uses the
+        published rule for F microclusters, ``min(20, floor(sqrt(F) / 2))`` and at least
+        1.
     steps : int or None, default=None
-        Length of the random walks. None is the same rule.
+        Length of the random walks. None uses the same rule.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class PTA(Method):
     -----
     A microcluster is a set of objects with equal label rows; there are F of them. They
     walk to their elite neighbours in the co-association, and the cosine similarity of
-    the trajectories (PTS) is linked. Walks are drawn to large microclusters, but in the
+    the trajectories (PTS) is linked. Walks prefer large microclusters, but in the
     linkage each counts once, whatever its number of objects, as in the published code.
 
     Time F^2 M for the neighbours, 3 T nnz(P) F for the similarities, F^2 for the
@@ -62,8 +63,8 @@ class PTA(Method):
     another is similar to itself only; at least one neighbour and step (published: none
     for F < 4); cuts give exactly k clusters, by merge order, also where many merges
     have similarity 0, whose order is arbitrary. Missing labels: the mean over the
-    clusterings that contain both. Of few distinct label rows what :class:`PTGP` says
-    holds here too.
+    clusterings that contain both. What :class:`PTGP` says about few distinct label rows
+    applies here too.
 
     References
     ----------

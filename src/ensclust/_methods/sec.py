@@ -15,14 +15,14 @@ class SEC(OneHotMethod):
     """Spectral ensemble clustering: a normalised cut of the co-association matrix.
 
     Weighted k-means finds the cut in time linear in the number of objects, without the
-    matrix and without eigenvectors. Choose it when the co-association graph is what you
-    believe in and N is large; one start is poor, so keep ``n_init`` at ten or more.
+    matrix and without eigenvectors. Choose it when you trust the co-association graph
+    and N is large; a single start is poor, so keep ``n_init`` at ten or more.
 
     Parameters
     ----------
     $parameters
     max_iter : int, default=100
-        Rounds per start, if labels do not stop changing before.
+        Maximum number of rounds per start; a start ends earlier if no label changes.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class SEC(OneHotMethod):
     Time F M k look-ups per round and start, F the number of distinct label rows, less
     where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
     and a few Nc x k tables. Centroids are quotients of counts, so neither threads nor
-    the order of objects change the result; an object at the same distance of two
-    centroids goes to the first.
+    the order of objects change the result; an object equally far from two centroids
+    goes to the first.
 
     An object with one-hot row h weighs w, the sizes of its base clusters summed, and
     stands at h / w. The published method has one start; on the breast cancer data of
@@ -47,9 +47,9 @@ class SEC(OneHotMethod):
     Deviations: the best of ``n_init`` starts is kept, and a start ends after
     ``max_iter`` rounds; random starts are distinct label rows; an empty cluster takes a
     random row that differs from its own centroid. From rows given by ``init`` an empty
-    cluster vanishes, as in the code this was compared with (a third party's; none by
-    the authors was found). A clustering that does not contain an object is left out of
-    its distance and of the centroids, and counts nothing in w; where it contains no
+    cluster vanishes, as in the code this was compared with (by a third party; no code
+    by the authors was found). A clustering that does not contain an object is left out
+    of its distance and of the centroids, and counts nothing in w; where it contains no
     member of a cluster, a random base cluster, drawn once per start, stands in.
 
     References

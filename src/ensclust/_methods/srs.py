@@ -13,11 +13,11 @@ from ensclust._trees.coassociation import CoAssociation
 
 
 class SRS(Agglomeration):
-    """SimRank: objects are alike in like clusters, clusters alike with like objects.
+    """SimRank: objects are similar in similar clusters, clusters with similar objects.
 
     The most thorough of the link-based refinements of :class:`EAC`: every pair of
-    clusters counts, also across clusterings. Once the slowest method by far, here as
-    fast as the others.
+    clusters counts, also across clusterings. Elsewhere the slowest method by far, here
+    it is as fast as the others.
 
     Parameters
     ----------

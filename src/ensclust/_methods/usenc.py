@@ -10,9 +10,9 @@ from ensclust._support.documentation import MethodInfo
 class USENC(BipartiteCut):
     """Cut the graph of objects and base clusters by its eigenvectors.
 
-    The plainest of the spectral cuts, and quick for any number of objects: good for
-    many good base clusterings, and a yardstick for :class:`LWGP`, :class:`ECPCSBG` and
-    :class:`LCEBG`, which differ in the weights of the edges only. It is also the
+    The simplest of the spectral cuts, and fast for any number of objects: good if most
+    base clusterings are good, and a baseline for :class:`LWGP`, :class:`ECPCSBG` and
+    :class:`LCEBG`, which differ only in the weights of the edges. It is also the
     spectral form of HBGF.
 
     Parameters
@@ -28,7 +28,7 @@ class USENC(BipartiteCut):
     -----
     An object is joined to its M base clusters by edges of weight 1. Objects become
     points in the space of the graph's k leading eigenvectors, scaled to unit length,
-    and k-means clusters these. A missing label is an edge less.
+    and k-means clusters these. A missing label means one edge less.
 
     $cut
 

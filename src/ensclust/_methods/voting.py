@@ -11,11 +11,11 @@ from ensclust._support.documentation import MethodInfo
 class Voting(Sharing):
     """Voting: match the clusters of every clustering, and take the mean.
 
-    The plainest consensus, and the one that R users know: what clue's ``cl_consensus``
+    The simplest consensus, and the one that R users know: what clue's ``cl_consensus``
     calls SE (soft) and HE (hard), and the packages cola and scCCESS use by default. Its
-    :meth:`memberships` are the shares of the votes of an object. Choose it where base
+    :meth:`memberships` are the shares of the votes of an object. Choose it if base
     clusterings have about ``n_clusters`` clusters each, or to compare with such work;
-    where they have more, :class:`CVote` and :class:`ECPCSMC` are closer to the truth.
+    if they have more, :class:`CVote` and :class:`ECPCSMC` are closer to the truth.
 
     Parameters
     ----------
@@ -28,9 +28,10 @@ class Voting(Sharing):
         ``n_clusters`` clusters: the consensus cluster that it overlaps most, or all of
         them alike, as in clue.
     n_init : int, default=20
-        Random starts; the least distance is kept.
+        Number of random starts; the one with the smallest distance is kept.
     max_iter : int, default=100
-        Rounds per start, if the distance does not stop falling before.
+        Maximum number of rounds per start; a start ends earlier if the distance stops
+        falling.
 
     Attributes
     ----------
@@ -64,10 +65,10 @@ class Voting(Sharing):
     objects gives 1 / k to every consensus cluster: this is clue, whose values are
     repeated from the same starts. Deviations from clue: starts are not random
     memberships of objects, which no stream could look up, but k random base clusters;
-    ``hard`` goes on from the best soft consensus; of equal largest shares the first
-    wins, where clue draws one. A consensus cluster that wins no object is left out,
+    ``hard`` goes on from the best soft consensus; ties between largest shares go to the
+    first, where clue draws one. A consensus cluster that wins no object is left out,
     also of the memberships. The mean of an object is over the clusterings that contain
-    it. ``weights`` make means and distances weighted ones.
+    it. ``weights`` make means and distances weighted.
 
     References
     ----------

@@ -15,7 +15,7 @@ from ensclust.similarity._measures import cluster_mass, triples
 
 
 class WCT(Weighted, ClusterWeighted, Agglomeration):
-    """Weighted connected triples: base clusters are alike that share neighbours.
+    """Weighted connected triples: base clusters that share neighbours are similar.
 
     A cheap refinement of :class:`EAC` for clusterings with many small clusters: two
     objects in different clusters still count as similar where those clusters overlap
@@ -25,7 +25,7 @@ class WCT(Weighted, ClusterWeighted, Agglomeration):
     ----------
     $parameters
     decay : float, default=0.8
-        Similarity of the most similar two clusters of one clustering.
+        Similarity of the two most similar clusters of one clustering.
 
     Attributes
     ----------
@@ -36,11 +36,12 @@ class WCT(Weighted, ClusterWeighted, Agglomeration):
     Time N M^2 for counting, Nc sum(k_m^2) for the triples, F^2 M for the linkage of F
     distinct label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``.
     Triples are normalised by their largest sum within clusterings, as LinkCluE does;
-    codes that take the largest over all pairs of clusters give smaller similarities.
-    Without any triple the similarity is the identity, and WCT is EAC. With ``weights``
-    a shared neighbour counts as much as its clustering, and so does the mean;
-    ``cluster_weights`` count for shared neighbours and scale the similarities, so that
-    objects whose clusters all weigh little are far from all others.
+    implementations that take the largest over all pairs of clusters give smaller
+    similarities. Without any triple the similarity is the identity, and WCT is EAC.
+    With ``weights`` a shared neighbour counts as much as its clustering, and the mean
+    is weighted; ``cluster_weights`` count for shared neighbours and scale the
+    similarities, so that objects whose clusters all weigh little are far from all
+    others.
 
     References
     ----------

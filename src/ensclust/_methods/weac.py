@@ -16,9 +16,9 @@ _LEAST = 1e-9  # weight of a clustering that agrees with no other
 
 
 class WEAC(Agglomeration):
-    """Evidence accumulation in which clusterings count as far as the others agree.
+    """Evidence accumulation weighted by how well a clustering agrees with the others.
 
-    Choose it over :class:`EAC` where some base clusterings may be bad and nobody knows
+    Choose it over :class:`EAC` if some base clusterings may be bad and it is not known
     which. :class:`LWEA` weighs single clusters instead, and ``weights="agreement"`` of
     other methods does much the same as this one.
 
@@ -26,7 +26,7 @@ class WEAC(Agglomeration):
     ----------
     $parameters
     beta : float, default=2.0
-        Power of the crowd agreement that is the weight; 0 is :class:`EAC`.
+        The weight is the crowd agreement to this power; 0 gives :class:`EAC`.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class WEAC(Agglomeration):
     matrices. The similarity of two objects is the weighted share of clusterings that
     put them together, in fixed point; the published code does the same in floating
     point. Two clusterings are compared on the objects that both contain. A weight is at
-    least 1e-9, so that no object is lost whose only clustering agrees with no other;
-    where nothing agrees, all count alike. With missing labels, the similarity of two
-    groups is the weighted share of agreements among all pairs of objects and the
-    clusterings that contain both, and linkage must be "average". Cuts give exactly k
-    clusters, by merge order.
+    least 1e-9, so that no object is lost whose only clustering agrees with no other; if
+    nothing agrees, all count equally. With missing labels, the similarity of two groups
+    is the weighted share of agreements among all pairs of objects and the clusterings
+    that contain both, and linkage must be "average". Cuts give exactly k clusters, by
+    merge order.
 
     References
     ----------

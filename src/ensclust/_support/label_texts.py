@@ -27,8 +27,9 @@ def whole(number: Any) -> int | None:
     """
     if number < 0:
         return -1
-    # Numbers with thousands of zeros are never expanded.
-    return int(number) if number < 2**64 and number == int(number) else None
+    # Numbers written with thousands of zeros are never expanded. The bound is a float,
+    # which Python compares exactly: NumPy 1 compares no long double with such an int.
+    return int(number) if number < 2.0**64 and number == int(number) else None
 
 
 def text_number(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Arguments of displays and reports that cannot be meant, told by their names."""
+"""Checks of the arguments of displays and reports."""
 
 import os
 from numbers import Integral
@@ -10,6 +10,9 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._methods.base import Method
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
+from ensclust._support.validation import check_labelling
+
+_MOST_LEVELS = 100  # clusterings below each other
 
 
 def result_of(estimator: Any) -> Result:
@@ -35,6 +38,23 @@ def check_any(is_clustered: np.ndarray) -> None:
         msg = (
             f"none of the {len(is_clustered):,} objects has a cluster, so there is "
             "nothing to draw. Give base clusterings that contain some of them."
+        )
+        raise ValueError(msg)
+
+
+def check_clusters(labels: Any, n_objects: int) -> np.ndarray:
+    """Return the cluster of each object, -1 for none; categories are numbered."""
+    if hasattr(labels, "cat"):  # a categorical column, as in AnnData
+        labels = labels.cat.codes
+    return check_labelling(labels, n_objects)
+
+
+def check_sweep(n_clusterings: int) -> None:
+    """Raise where more clusterings than fit are to be drawn below each other."""
+    if n_clusterings > _MOST_LEVELS:
+        msg = (
+            f"there are {n_clusterings:,} clusterings; at most {_MOST_LEVELS} can be "
+            "drawn. Choose some of them."
         )
         raise ValueError(msg)
 
@@ -89,6 +109,29 @@ def check_features(X: Any, n_objects: int) -> None:
     if shape[0] != n_objects:
         msg = f"X has {shape[0]:,} rows; expected {n_objects:,}. {rule}"
         raise ValueError(msg)
+
+
+def check_rows(n_rows: int, what: str, n_objects: int) -> None:
+    """Raise unless there is a row for each object."""
+    if n_rows != n_objects:
+        msg = (
+            f"{what} has {n_rows:,} rows; expected {n_objects:,}. Give one row per "
+            "object, in the order of the base clusterings."
+        )
+        raise ValueError(msg)
+
+
+def check_map(map_of: Any, *, has_features: bool) -> None:
+    """Raise unless a report has the map that is asked for."""
+    known = ("features", "ensemble") if has_features else ("ensemble", "components")
+    if map_of is None or map_of in known:
+        return
+    with_features = "with X" if has_features else "without X"
+    msg = (
+        f"map_of={map_of!r}; expected {known[0]!r}, {known[1]!r} or None "
+        f"{with_features}."
+    )
+    raise ValueError(msg)
 
 
 def check_given(

@@ -106,9 +106,10 @@ def spring_layout(weights: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def _strongest(similarity: np.ndarray, meta: np.ndarray) -> np.ndarray:
-    """Keep the similarities to the nearest few, and those that span a meta-cluster.
+    """Keep the similarities to the nearest few and those that connect the graph.
 
-    The latter are the tree of the largest similarities; 0 elsewhere.
+    The latter are two trees of the largest similarities: one within each meta-cluster,
+    and one over all nodes. 0 elsewhere.
     """
     n = len(similarity)
     weights = similarity.copy()
@@ -116,7 +117,7 @@ def _strongest(similarity: np.ndarray, meta: np.ndarray) -> np.ndarray:
     nearest = np.argsort(-weights, axis=1, kind="stable")[:, : min(_N_NEAREST, n - 1)]
     is_kept = np.zeros((n, n), dtype=bool)
     np.put_along_axis(is_kept, nearest, values=True, axis=1)
-    inside = np.equal.outer(meta, meta) & (weights > 0)
-    lengths = np.where(inside, 2 - weights / (weights.max(initial=0) or 1.0), 0)
-    is_kept |= minimum_spanning_tree(lengths).toarray() > 0
+    lengths = np.where(weights > 0, 2 - weights / (weights.max(initial=0) or 1.0), 0)
+    for inside in (np.equal.outer(meta, meta), True):
+        is_kept |= minimum_spanning_tree(np.where(inside, lengths, 0)).toarray() > 0
     return np.where(is_kept | is_kept.T, weights, 0)

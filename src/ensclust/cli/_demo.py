@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ensclust import Ensemble
 
 _K, _RUNS = 10, 20
-_BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
+_LOW, _HIGH = 10, 42  # clusters of a base clustering
+_BASE_K = {"a single k-means": _K, "a base clustering": (_LOW, _HIGH)}
 
 
 @click.command(short_help="Compare the methods on handwritten digits.")
@@ -42,7 +44,7 @@ def demo(output: str, *, as_json: bool) -> None:
         facts = {"scores": scores, "left_out": left_out, "output": output}
         click.echo(json.dumps({"dataset": "digits", **facts}))
     else:
-        click.echo(f"{as_text(scores, left_out)} Labels written to {output}")
+        click.echo(f"{as_text(scores, left_out)}\n\nLabels written to {output}")
 
 
 def run_demo(
@@ -84,12 +86,40 @@ def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
     lines += [f"{name:22}{why}" for name, why in left_out.items()]
-    lines += [
-        "",
-        f"The first two rows are means of {_RUNS} runs; each method below combines the",
-        f"same {_RUNS} base clusterings.",
-    ]
+    lines += ["", *_explanation(scores)]
     return "\n".join(lines)
+
+
+def _explanation(scores: list[dict[str, Any]]) -> list[str]:
+    """Return how to read the table, and why some methods score below their inputs."""
+    from ensclust._methods import METHODS
+
+    text = (
+        f"The first two rows are means of {_RUNS} runs. Each method below combines the "
+        f"same {_RUNS} base clusterings, which have {_LOW} to {_HIGH} clusters each."
+    )
+    inputs = next((x["nmi"] for x in scores if x["name"] == "a base clustering"), 0)
+    below = [
+        row["name"]
+        for row in scores
+        if row["name"] in METHODS
+        and METHODS[row["name"]].info.family == "label rows"
+        and row["nmi"] < inputs
+    ]
+    if below:
+        text += (
+            f" {_listed(below)} {'stay' if len(below) > 1 else 'stays'} below "
+            "these inputs: they group label rows as k-means does, and do well only "
+            f"where base clusterings have about as many clusters as the result ({_K}). "
+            "They are here because papers compare against them."
+        )
+    return textwrap.wrap(text, 78)
+
+
+def _listed(names: list[str]) -> str:
+    """Return names as a sentence has them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _mean_score(

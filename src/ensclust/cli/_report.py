@@ -53,10 +53,20 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
 @click.option("--cluster-column", metavar="NAME", show_default="its only column",
               help="Column of CONSENSUS to report.")  # fmt: skip
 @click.option("--data", type=click.Path(), metavar="FILE",
-              help="Table of numbers from which to draw the map of the objects."
-              )  # fmt: skip
+              help="Table of features for a map of the objects; two or three columns "
+              "are shown as they are.")  # fmt: skip
 @click.option("--data-columns", type=names, metavar="A,B",
-              help="Use only these columns of --data.")  # fmt: skip
+              help="Use only these columns of it; in an h5ad file also X_umap and the "
+              "like.")  # fmt: skip
+@click.option("--map-of", type=click.Choice(["features", "ensemble", "components"]),
+              show_default="features with --data, else ensemble",
+              help="Map to show first: the features, a t-SNE of the ensemble, or its "
+              "principal components.")  # fmt: skip
+@click.option("--sweep", type=click.Path(), metavar="FILE",
+              help="Clusterings across k or resolution, shown side by side."
+              )  # fmt: skip
+@click.option("--sweep-columns", type=names, metavar="A,B",
+              help="Use only these columns of it, in this order.")  # fmt: skip
 @click.option("--truth", type=click.Path(), metavar="FILE",
               help="File with the true classes.")  # fmt: skip
 @click.option("--truth-column", metavar="NAME", show_default="its only column",
@@ -66,18 +76,21 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
 @click.option("--title", help="Heading of the page.", show_default="the file names")
 @table_options
 @quiet_option
-def report(labels, consensus, cluster_column, data, data_columns, truth, truth_column,
-           output, title, *, quiet, **choice) -> None:  # fmt: skip
+def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
+           sweep_columns, truth, truth_column, output, title, *, quiet,
+           **choice) -> None:  # fmt: skip
     """Show the clustering in CONSENSUS and the clusterings in LABELS as an HTML page.
 
     The page opens offline in any browser. All files have one row per object, in the
-    same order, and are read as in consensus.
+    same order, and are read as by consensus. Colours that scanpy left in an h5ad file
+    are kept.
     """
     from ensclust._view.report.page import check_report
 
     for column, file, option in (
         (truth_column, truth, "--truth"),
         (data_columns, data, "--data"),
+        (sweep_columns, sweep, "--sweep"),
     ):
         if column and not file:
             msg = f"Columns are given for {option}, but no file. Add {option} FILE."
@@ -87,7 +100,9 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
     found = read_clustering(
         consensus, cluster_column, "--cluster-column", table, quiet=quiet
     )
-    more: dict[str, Any] = {"cluster_names": _names(consensus, found)}
+    cluster_names = _names(consensus, found)
+    more: dict[str, Any] = {"cluster_names": cluster_names, "map_of": map_of}
+    more["colors"] = _colors(consensus, found.columns[0], cluster_names)
     if truth:
         classes = read_clustering(
             truth, truth_column, "--truth-column", table, quiet=quiet
@@ -97,8 +112,14 @@ def report(labels, consensus, cluster_column, data, data_columns, truth, truth_c
         features = read_table(
             ensclust.io.read_features, data, columns=data_columns, quiet=quiet
         )
-        _check_same_objects(data, features, table)
-        more["X"] = features.values
+        check_same_objects(data, features, table)
+        more |= {"X": features.values, "feature_names": features.columns}
+    if sweep:
+        levels = read_table(
+            ensclust.io.read_labels, sweep, columns=sweep_columns, quiet=quiet
+        )
+        check_same_objects(sweep, levels, table)
+        more |= {"sweep": levels.values, "sweep_names": levels.columns}
     write_report(
         output,
         ensclust.Ensemble(table.values),
@@ -124,11 +145,11 @@ def read_clustering(
     if table.values.shape[1] != 1:
         msg = f"{path} has columns {', '.join(table.columns)}. Choose with {option}."
         raise click.UsageError(msg)
-    _check_same_objects(path, table, of)
+    check_same_objects(path, table, of)
     return table
 
 
-def _check_same_objects(path: str, table: Any, of: Any) -> None:
+def check_same_objects(path: str, table: Any, of: Any) -> None:
     """Raise unless a file has the objects of another table, by id if both have ids."""
     n = len(of.values)
     if len(table.values) != n:
@@ -152,6 +173,16 @@ def _check_same_objects(path: str, table: Any, of: Any) -> None:
 def _is_numbered(ids: Any) -> bool:
     """Whether there are no ids, or only row numbers, as in files written by us."""
     return ids is None or all(str(x) == str(row) for row, x in enumerate(ids))
+
+
+def _colors(path: str, column: str, clusters: list[str] | None) -> list[str] | None:
+    """Return the colours of the clusters in an h5ad file, None unless it has all."""
+    from ensclust._files import h5ad
+
+    if clusters is None or Path(path).suffix != ".h5ad":
+        return None
+    found = h5ad.colors(Path(path), column) or {}
+    return [found[name] for name in clusters] if {*clusters} <= {*found} else None
 
 
 def _names(path: str, table: Any) -> list[str] | None:

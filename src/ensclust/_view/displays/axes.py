@@ -1,4 +1,4 @@
-"""What the displays share: axes to draw on, and labels that fit."""
+"""Axes to draw on, and labels that fit, for all displays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,13 +11,38 @@ from ensclust._view.checks import check_kind
 _SIZES = (10, 9, 8, 7, 6, 5)  # of text in points
 
 
-def axes_for(ax: Any, what: str) -> Any:
-    """Return the axes to draw on: the given ones, or those of a new figure."""
+def axes_for(ax: Any, what: str, size: tuple[float, float] | None = None) -> Any:
+    """Return the axes to draw on: the given ones, or those of a new figure.
+
+    ``size`` is that of the figure in inches; None is matplotlib's default.
+    """
     pyplot = import_optional("matplotlib.pyplot", what, "plot")
     if ax is None:
-        return pyplot.subplots(layout="constrained")[1]
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
     check_kind(ax, "ax", pyplot.Axes, "a matplotlib Axes, or None for a new figure")
     return ax
+
+
+def panels_in(
+    ax: Any, n_rows: int, n_columns: int, heights: Sequence[float] | None = None
+) -> list:
+    """Return a grid of axes in the place of the given ones, row by row."""
+    figure, spec = ax.figure, ax.get_subplotspec()
+    if spec is None:  # axes that were put anywhere
+        box = ax.get_position()
+        spec = figure.add_gridspec(
+            1, 1, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1
+        )[0]
+    ax.set_axis_off()
+    # A layout engine makes room for labels; without one the gaps must.
+    gap = 0.6 if figure.get_layout_engine() is None else 0.05
+    grid = spec.subgridspec(
+        n_rows, n_columns, hspace=gap, wspace=gap, height_ratios=heights
+    )
+    current = figure.gca()
+    panels = [figure.add_subplot(part) for part in grid]
+    figure.sca(current)
+    return panels
 
 
 def length(ax: Any, axis: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,19 @@ import numpy.typing as npt
 from ensclust import similarity as similarity_
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support.plain import counted
-from ensclust._support.validation import check_labelling, check_square
-from ensclust._view.checks import check_any, check_limit, result_of
-from ensclust._view.cluster_graph import (
-    cluster_graph,
-    majority,
-)
+from ensclust._support.validation import check_square
+from ensclust._view.checks import check_any, check_clusters, check_limit, result_of
+from ensclust._view.cluster_graph import cluster_graph, majority
 from ensclust._view.displays.axes import axes_for, length
-from ensclust._view.palette import NEUTRAL, colour
+from ensclust._view.palette import NEUTRAL, check_colors, colour
 
 MAX_NODES = 600
 
 
 class ClusterGraphDisplay:
-    """The base clusters as a graph: near are those with much the same objects.
+    """The base clusters as a graph, in which similar ones are close.
 
-    A node is a cluster of one base clustering, its area the number of objects in it,
+    A node is a cluster of one base clustering: its area is the number of objects in it,
     its colour the meta-cluster that it votes for. Make it with :meth:`from_estimator`
     or :meth:`from_ensemble`.
 
@@ -34,21 +32,22 @@ class ClusterGraphDisplay:
     similarity : ndarray of shape (n, n)
         Similarity of the nodes.
     sizes : ndarray of shape (n,)
-        Objects of each node.
+        Number of objects of each node.
     meta_labels : ndarray of shape (n,)
         Meta-cluster of each node, -1 for none.
     max_nodes : int, default=600
-        Of more base clusters the largest are shown.
+        If there are more base clusters, the largest are shown.
 
     Attributes
     ----------
     nodes : ndarray of shape (s,)
         The base clusters that are shown, ascending.
     places : ndarray of shape (s, 2)
-        Where they are.
+        Their positions.
     edges : ndarray of shape (e, 2)
         Base clusters joined by a line: each with the three that are most similar, and
-        the tree of the largest similarities that spans each meta-cluster.
+        the trees of the largest similarities that connect each meta-cluster and, where
+        base clusters share objects, the whole graph.
     ax_ : matplotlib Axes
         Axes with the graph.
     figure_ : matplotlib Figure
@@ -56,8 +55,8 @@ class ClusterGraphDisplay:
 
     Notes
     -----
-    Places come from springs along the edges, without chance. Time 100 s^2 and some s^2
-    numbers for s nodes shown; the objects themselves are not touched.
+    The layout models springs along the edges and is deterministic. Time 100 s^2 and
+    some s^2 numbers for s nodes shown, whatever the number of objects.
 
     Examples
     --------
@@ -111,15 +110,15 @@ class ClusterGraphDisplay:
         Parameters
         ----------
         estimator : estimator
-            Any consensus method after ``fit``. :class:`ensclust.ECPCSMC` and
-            :class:`ensclust.MCLA` show the graph that they partition; for others it is
-            as :meth:`from_ensemble` draws it.
+            Any fitted consensus method. :class:`ensclust.ECPCSMC` and
+            :class:`ensclust.MCLA` show the graph that they partition; the others are
+            drawn as by :meth:`from_ensemble`.
         max_nodes : int, default=600
-            Of more base clusters the largest are shown.
+            If there are more base clusters, the largest are shown.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         result = result_of(estimator)
         ensemble = result.weighted()
@@ -142,7 +141,7 @@ class ClusterGraphDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> ClusterGraphDisplay:
-        """Draw base clusters that are near where their Jaccard coefficient is large.
+        """Draw base clusters, those with a large Jaccard coefficient close together.
 
         Parameters
         ----------
@@ -150,7 +149,7 @@ class ClusterGraphDisplay:
             The base clusterings. Time N M^2 / 2 for counting, memory Nc^2 numbers.
         labels : array-like of shape (N,) or None
             A clustering: a base cluster has the colour of the cluster that most of its
-            objects are in. None is one colour.
+            objects are in. None draws all in one colour.
         max_nodes, ax, **kwargs
             As in :meth:`from_estimator`.
         """
@@ -159,14 +158,18 @@ class ClusterGraphDisplay:
         meta = (
             np.full(ensemble.n_base_clusters, -1)
             if labels is None
-            else majority(ensemble, check_labelling(labels, len(ensemble)))
+            else majority(ensemble, check_clusters(labels, len(ensemble)))
         )
         return cls(
             similarity_.jaccard(ensemble), ensemble.sizes, meta, max_nodes=max_nodes
         ).plot(ax, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, node_kw: dict | None = None
+        self,
+        ax: Any = None,
+        *,
+        colors: Sequence | None = None,
+        node_kw: dict | None = None,
     ) -> ClusterGraphDisplay:
         """Draw the graph.
 
@@ -174,14 +177,17 @@ class ClusterGraphDisplay:
         ----------
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
+        colors : sequence of colours or None
+            Colours of the meta-clusters; None uses the palette of ensclust.
         node_kw : dict or None
-            More for the nodes, ``ax.scatter``.
+            More options for the nodes, see ``ax.scatter``.
 
         Returns
         -------
         ClusterGraphDisplay
             This one, with ``ax_`` and ``figure_``.
         """
+        given = check_colors(colors, int(self.meta_labels.max(initial=-1)) + 1)
         ax = axes_for(ax, "ClusterGraphDisplay.plot")
         from matplotlib.collections import LineCollection  # noqa: PLC0415  optional
 
@@ -196,7 +202,7 @@ class ClusterGraphDisplay:
         meta = self.meta_labels[self.nodes]
         style = {
             "s": self._areas(ax),
-            "c": [colour(j) for j in meta],
+            "c": [colour(j, given) for j in meta],
             "edgecolors": "white",
             "linewidths": 0.4,
             "zorder": 2,
@@ -216,7 +222,7 @@ class ClusterGraphDisplay:
         return np.clip(0.2 * square * sizes / max(sizes.sum(), 1), 3, square / 100)
 
     def _number(self, ax: Any, meta: np.ndarray) -> None:
-        """Write the number of each meta-cluster at its node in the middle."""
+        """Write the number of each meta-cluster at its central node."""
         from matplotlib.patheffects import withStroke  # noqa: PLC0415  optional
 
         found = np.unique(meta[meta >= 0])

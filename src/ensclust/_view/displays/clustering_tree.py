@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ensclust._ensemble.agreement import spans
 from ensclust._ensemble.ensemble import Ensemble
+from ensclust._methods.consensus import consensus
 from ensclust._support.plain import counted
-from ensclust._support.validation import check_labelling
-from ensclust._view.checks import check_any, check_vector, result_of
+from ensclust._view.checks import (
+    check_any,
+    check_clusters,
+    check_sweep,
+    check_vector,
+    result_of,
+)
 from ensclust._view.cluster_graph import majority
+from ensclust._view.clustering_tree import clustering_tree
 from ensclust._view.displays.axes import axes_for, label_ticks, length
-from ensclust._view.palette import LINE, NEUTRAL, colour
+from ensclust._view.palette import LINE, NEUTRAL, check_colors, colour
 
-_MOST = 100  # clusterings, one below the other
-_SWEEPS = 8  # down and up, to have few crossings
-_NAMED = 200  # clusters that have their names written into them
+_LEGIBLE = 8.5  # points that a node must measure to have its name written into it
 
 
 class ClusteringTreeDisplay:
-    """How clusters split from one clustering to the next, such as Leiden's resolutions.
+    """How clusters split from one clustering to the next, across k or resolution.
 
-    Each clustering is a row of nodes, its clusters; their areas are the numbers of
-    objects. A line joins clusters of rows that follow each other where they share
-    objects; it is the darker, the larger the share of the lower cluster's objects. A
-    cluster that splits has several lines below, one that is mixed anew has several
-    above. Make it with :meth:`from_ensemble` or :meth:`from_estimator`.
+    Each clustering is a row of nodes, one for each of its clusters; the area of a node
+    is its number of objects. A line joins clusters of consecutive rows that share
+    objects: the wider, the more objects, and the darker, the larger their share of the
+    lower cluster. A cluster that splits has several lines below it, one that is
+    reshuffled has several above. Make it with :meth:`from_ensemble`,
+    :meth:`from_sweep` or :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -37,9 +42,9 @@ class ClusteringTreeDisplay:
         The clusterings, at most 100, in the order in which they are drawn.
     labels : array-like of shape (N,) or None
         A clustering, such as a consensus: a node has the colour of the cluster that
-        most of its objects are in. None is one colour.
+        most of its objects are in. None draws all nodes in one colour.
     names : list of str or None
-        Names of the clusterings; None is those of the columns of a DataFrame, or
+        Names of the clusterings. By default the column names of a DataFrame, or
         numbers.
 
     Attributes
@@ -51,9 +56,11 @@ class ClusteringTreeDisplay:
     clusters : ndarray of shape (Nc,) or None
         The cluster of ``labels`` that most objects of each node are in.
     places : ndarray of shape (Nc, 2)
-        Where the nodes are.
+        Positions of the nodes.
     edges : ndarray of shape (e, 2)
         Clusters joined by a line, the upper and the lower.
+    overlaps : ndarray of shape (e,)
+        Number of objects that they share.
     shares : ndarray of shape (e,)
         Share of the lower cluster's objects that are in the upper one.
     ax_ : matplotlib Axes
@@ -63,8 +70,8 @@ class ClusteringTreeDisplay:
 
     Notes
     -----
-    Clusters are ordered within their rows so that lines cross little, by the mean
-    places of their neighbours. Time N M^2 / 2, memory Nc^2 numbers.
+    Clusters are ordered within their rows to reduce crossings, by the mean positions of
+    their neighbours. Time N M^2 / 2, memory Nc^2 numbers.
 
     References
     ----------
@@ -94,12 +101,7 @@ class ClusteringTreeDisplay:
         self.ensemble = Ensemble(ensemble)
         n = self.ensemble.n_clusterings
         check_any(~self.ensemble.absent())
-        if n > _MOST:
-            msg = (
-                f"there are {n:,} clusterings; no screen shows more than {_MOST}. "
-                "Choose some of them."
-            )
-            raise ValueError(msg)
+        check_sweep(n)
         if names is None:
             names = list(map(str, range(n)))
         check_vector(names, "names", n, "name per clustering")
@@ -107,18 +109,10 @@ class ClusteringTreeDisplay:
         self.clusters = (
             None
             if labels is None
-            else majority(self.ensemble, check_labelling(labels, len(self.ensemble)))
+            else majority(self.ensemble, check_clusters(labels, len(self.ensemble)))
         )
-        shared = self.ensemble.intersections()
-        edges, shares = [], []
-        for upper, lower in pairwise(spans(self.ensemble)):
-            counts = shared[slice(*upper), slice(*lower)]
-            joined = np.argwhere(counts)
-            edges.append(np.add(joined, [upper[0], lower[0]]))
-            shares.append((counts / np.maximum(counts.sum(axis=0), 1))[*joined.T])
-        self.edges = np.concatenate([np.empty((0, 2), int), *edges])
-        self.shares = np.concatenate([np.empty(0), *shares])
-        self.places = self._layout(shared)
+        tree = clustering_tree(self.ensemble)
+        self.places, self.edges, self.overlaps, self.shares = tree
 
     @classmethod
     def from_ensemble(
@@ -135,24 +129,57 @@ class ClusteringTreeDisplay:
         Parameters
         ----------
         ensemble, labels, names
-            As in the class. For AnnData: ``adata.obs[["leiden_0.5", "leiden_1"]]``.
+            As for the class. For AnnData: ``adata.obs[["leiden_0.5", "leiden_1"]]``
+            and ``adata.obs["consensus"]``.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         return cls(ensemble, labels, names=names).plot(ax, **kwargs)
+
+    @classmethod
+    def from_sweep(
+        cls,
+        ensemble: Any,
+        k_range: Iterable[int] = range(2, 11),
+        method: Any = "ecpcs-hc",
+        labels: npt.ArrayLike | None = None,
+        *,
+        random_state: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ClusteringTreeDisplay:
+        """Draw the consensus of base clusterings for several numbers of clusters.
+
+        Parameters
+        ----------
+        ensemble, method, random_state
+            As in :func:`ensclust.consensus`.
+        k_range : iterable of int, default=range(2, 11)
+            Numbers of clusters, one row each.
+        labels, ax, **kwargs
+            As in :meth:`from_ensemble`; by default the last clustering is the colour.
+        """
+        ks = list(k_range)
+        check_sweep(len(ks))
+        sweep = np.asarray(
+            consensus(Ensemble(ensemble), ks, method, random_state=random_state)
+        )
+        colours = sweep[:, -1] if labels is None else labels
+        names = [f"k = {k}" for k in ks]
+        return cls(sweep, colours, names=names).plot(ax, **kwargs)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, **kwargs: Any
     ) -> ClusteringTreeDisplay:
-        """Draw the base clusterings of a fitted estimator, those of few clusters first.
+        """Draw the base clusterings of a fitted estimator, fewest clusters first.
 
         Parameters
         ----------
         estimator : estimator
-            Any consensus method after ``fit``; its clusters are the colours.
+            Any fitted consensus method; its clusters give the colours.
         ax, **kwargs
             As in :meth:`from_ensemble`.
         """
@@ -165,7 +192,11 @@ class ClusteringTreeDisplay:
         return cls(ensemble, result.labels, names=names).plot(ax, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, node_kw: dict | None = None
+        self,
+        ax: Any = None,
+        *,
+        colors: Sequence | None = None,
+        node_kw: dict | None = None,
     ) -> ClusteringTreeDisplay:
         """Draw the tree.
 
@@ -173,8 +204,11 @@ class ClusteringTreeDisplay:
         ----------
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
+        colors : sequence of colours or None
+            Colours of the clusters of ``labels``, such as
+            ``adata.uns["consensus_colors"]``; None uses the palette of ensclust.
         node_kw : dict or None
-            More for the nodes, ``ax.scatter``.
+            More options for the nodes, see ``ax.scatter``.
 
         Returns
         -------
@@ -184,26 +218,26 @@ class ClusteringTreeDisplay:
         ax = axes_for(ax, "ClusteringTreeDisplay.plot")
         from matplotlib.collections import LineCollection  # noqa: PLC0415  optional
 
+        n, sizes = self.ensemble.n_clusterings, self.ensemble.sizes
+        widths = np.sqrt(self.overlaps / max(sizes.max(initial=1), 1))
         ax.add_collection(
             LineCollection(
                 self.places[self.edges],
                 colors=NEUTRAL,
-                linewidths=0.5 + 2 * self.shares,
+                linewidths=0.5 + 4 * widths,
                 alpha=np.clip(self.shares, 0.05, 1),
             )
         )
-        n = self.ensemble.n_clusterings
-        sizes = self.ensemble.sizes
-        row = min(length(ax, "y") / n, length(ax, "x") / 10)
+        areas = self._areas(ax)
         style = {
-            "s": np.clip((0.8 * row) ** 2 * sizes / max(sizes.max(), 1), 4, None),
-            "c": LINE if self.clusters is None else [colour(j) for j in self.clusters],
+            "s": areas,
+            "c": LINE if self.clusters is None else self._colours(colors),
             "edgecolors": "white",
             "linewidths": 0.4,
             "zorder": 2,
         }
         ax.scatter(*self.places.T, **{**style, **(node_kw or {})})
-        self._name(ax)
+        self._name(ax, 2 * np.sqrt(areas / np.pi))
         ax.set(xlim=(0, 1), ylim=(0.5 - n, 0.5), xticks=[])
         label_ticks(ax, "y", -np.arange(n), self.names)
         ax.set_title(
@@ -213,35 +247,25 @@ class ClusteringTreeDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _layout(self, shared: np.ndarray) -> np.ndarray:
-        """Return places: a row per clustering, ordered so that lines cross little."""
-        rows = list(spans(self.ensemble))
-        x = np.concatenate([_spread(np.arange(stop - start)) for start, stop in rows])
-        down = list(pairwise(rows))
-        up = [(row, above) for above, row in reversed(down)]
-        for _ in range(_SWEEPS):
-            for fixed, moved in down + up:
-                weights = shared[slice(*moved), slice(*fixed)]
-                total = weights.sum(axis=1)
-                mean = weights @ x[slice(*fixed)] / np.maximum(total, 1)
-                x[slice(*moved)] = _spread(np.where(total > 0, mean, x[slice(*moved)]))
-        y = np.repeat(-np.arange(len(rows)), self.ensemble.cluster_counts)
-        return np.column_stack([x, y])
+    def _colours(self, colors: Sequence | None) -> list[str]:
+        assert self.clusters is not None
+        given = check_colors(colors, int(self.clusters.max()) + 1)
+        return [colour(j, given) for j in self.clusters]
 
-    def _name(self, ax: Any) -> None:
-        """Write the names of clusters into their nodes, if they can be read."""
-        if len(self.places) > _NAMED:
-            return
+    def _areas(self, ax: Any) -> np.ndarray:
+        """Return areas in square points: the largest cluster fills its row."""
+        sizes = self.ensemble.sizes
+        row = min(length(ax, "y") / self.ensemble.n_clusterings, length(ax, "x") / 8)
+        return np.clip((0.8 * row) ** 2 * sizes / max(sizes.max(), 1), 4, None)
+
+    def _name(self, ax: Any, diameters: np.ndarray) -> None:
+        """Write the names of clusters into the nodes that are large enough."""
         from matplotlib.patheffects import withStroke  # noqa: PLC0415  optional
 
-        values = [value for own in self.ensemble.categories for value in own]
+        values = [str(value) for own in self.ensemble.categories for value in own]
         halo = [withStroke(linewidth=1.5, foreground="white")]
-        for place, value in zip(self.places, values, strict=True):
-            ax.text(*place, str(value), ha="center", va="center", fontsize=7,
-                    path_effects=halo)  # fmt: skip
-
-
-def _spread(keys: np.ndarray) -> np.ndarray:
-    """Return places between 0 and 1, evenly apart, in the order of the keys."""
-    rank = np.argsort(np.argsort(keys, kind="stable"), kind="stable")
-    return (rank + 0.5) / max(len(keys), 1)
+        for place, value, across in zip(self.places, values, diameters, strict=True):
+            if across >= _LEGIBLE:
+                size = min(9.0, max(5.0, across / (0.65 * max(len(value), 2))))
+                ax.text(*place, value, ha="center", va="center", fontsize=size,
+                        path_effects=halo, clip_on=True)  # fmt: skip

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ensclust._ensemble.ensemble import Ensemble
-from ensclust._support.validation import check_labelling, check_weights
-from ensclust._view.checks import check_any, check_limit, result_of
+from ensclust._support.validation import check_weights
+from ensclust._view.checks import check_any, check_clusters, check_limit, result_of
 from ensclust._view.consensus_blocks import consensus_blocks
 from ensclust._view.displays.axes import axes_for, label_ticks
-from ensclust._view.palette import colour
+from ensclust._view.palette import check_colors, colour
 from ensclust._view.tree_top import object_places, spread
 
 MAX_ROWS = 400  # about what a default figure has pixels for
@@ -22,9 +23,9 @@ _MOST_ROWS = 5000
 class ConsensusMatrixDisplay:
     """Co-association of the objects, ordered by consensus cluster.
 
-    Dark blocks on the diagonal are clusters that most base clusterings agree on; what
-    is dark off the diagonal are objects that some of them put elsewhere. Make it with
-    :meth:`from_estimator` or :meth:`from_ensemble`.
+    Dark blocks on the diagonal are clusters that most base clusterings agree on; dark
+    cells off the diagonal are objects that some of them put into another cluster. Make
+    it with :meth:`from_estimator` or :meth:`from_ensemble`.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ class ConsensusMatrixDisplay:
     -----
     Co-association is the (weighted) share of base clusterings that put two objects
     together, whatever similarity the method used. Up to ``max_rows`` objects have a
-    row each. Of more, neighbours in the order share a row, and a cell is the exact mean
-    over their pairs: time N M + Nc R^2, memory R^2 + Nc R numbers, never N x N. Missing
-    labels: pairs are pooled over the clusterings that contain both objects.
+    row each. If there are more, neighbours in the order share a row, and a cell is the
+    exact mean over their pairs: time N M + Nc R^2, memory R^2 + Nc R numbers, never
+    N x N. Missing labels: pairs are pooled over the clusterings that contain both
+    objects.
 
     Examples
     --------
@@ -76,16 +78,15 @@ class ConsensusMatrixDisplay:
         Parameters
         ----------
         estimator : estimator
-            Any consensus method after ``fit``. Within a cluster objects are in the
-            order of its dendrogram; without one, rows that are alike are side by
-            side.
+            Any fitted consensus method. Within a cluster, objects are in the order of
+            its dendrogram; without one, similar rows are side by side.
         max_rows : int, default=400
-            Rows of the matrix, and up to one more for each cluster; more objects are
+            Rows of the matrix, and up to one more for each cluster. More objects are
             averaged.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         found, place = result_of(estimator), None
         if found.dendrogram is not None:
@@ -112,15 +113,15 @@ class ConsensusMatrixDisplay:
         ensemble : Ensemble, array-like, DataFrame or path
             The base clusterings.
         labels : array-like of shape (N,)
-            A consensus, or any other clustering: 0, 1, ..., negative for none. Within a
-            cluster rows that are alike are side by side.
+            A consensus, or any other clustering: 0, 1, ..., negative for none, or
+            categories. Within a cluster, similar rows are side by side.
         weights : array-like of shape (M,) or None
             Weights of the base clusterings.
         max_rows, ax, **kwargs
             As in :meth:`from_estimator`.
         """
         ensemble = Ensemble(ensemble)
-        labels = check_labelling(labels, ensemble.n_objects)
+        labels = check_clusters(labels, ensemble.n_objects)
         if weights is not None:
             weights = check_weights(weights, ensemble.n_clusterings)
         return cls._of(ensemble, labels, None, weights, max_rows).plot(ax, **kwargs)
@@ -151,6 +152,7 @@ class ConsensusMatrixDisplay:
         *,
         cmap: Any = "Blues",
         colorbar: bool = True,
+        colors: Sequence | None = None,
         im_kw: dict | None = None,
     ) -> ConsensusMatrixDisplay:
         """Draw the matrix.
@@ -162,15 +164,19 @@ class ConsensusMatrixDisplay:
         cmap : str or matplotlib Colormap, default="Blues"
             Colours from never to always together.
         colorbar : bool, default=True
-            Whether to explain them.
+            Whether to draw a colour bar for them.
+        colors : sequence of colours or None
+            Colours of the clusters, such as ``adata.uns["consensus_colors"]``; None
+            uses the palette of ensclust.
         im_kw : dict or None
-            More for ``ax.imshow``.
+            More options for ``ax.imshow``.
 
         Returns
         -------
         ConsensusMatrixDisplay
             This one, with ``ax_``, ``figure_`` and ``im_``.
         """
+        given = check_colors(colors, int(self.labels.max(initial=-1)) + 1)
         ax = axes_for(ax, "ConsensusMatrixDisplay.plot")
         style = {"cmap": cmap, "vmin": 0, "vmax": 1, "interpolation": "nearest"}
         self.im_ = ax.imshow(self.matrix, **{**style, **(im_kw or {})})
@@ -178,13 +184,13 @@ class ConsensusMatrixDisplay:
             bar = ax.figure.colorbar(self.im_, ax=ax)
             bar.set_label("share of base clusterings that agree")
             bar.outline.set_visible(False)
-        self._mark_clusters(ax)
+        self._mark_clusters(ax, given)
         ax.set_title(self._title(), fontsize="medium")
         ax.set_ylabel("consensus cluster")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _mark_clusters(self, ax: Any) -> None:
+    def _mark_clusters(self, ax: Any, given: list[str] | None) -> None:
         """Frame the clusters, with a strip of their colours and numbers on the left."""
         from matplotlib.patches import Rectangle  # noqa: PLC0415  optional
 
@@ -195,9 +201,8 @@ class ConsensusMatrixDisplay:
         beside = {"transform": ax.get_yaxis_transform(), "clip_on": False}
         for j, start, count in zip(clusters, first - 0.5, counts, strict=True):
             ax.add_patch(Rectangle((start, start), count, count, **frame))
-            ax.add_patch(
-                Rectangle((-0.02, start), 0.015, count, facecolor=colour(j), **beside)
-            )
+            own = {"facecolor": colour(j, given), **beside}
+            ax.add_patch(Rectangle((-0.02, start), 0.015, count, **own))
         ax.set_xticks([])
         label_ticks(ax, "y", first + (counts - 1) / 2, list(map(str, clusters)))
         ax.tick_params("y", pad=7)
@@ -211,5 +216,5 @@ class ConsensusMatrixDisplay:
             if n_rows < n_in
             else ""
         )
-        left = f"\n{n_out:,} without a cluster are left out" if n_out else ""
+        left = f"\n{n_out:,} without a cluster are not shown" if n_out else ""
         return f"Consensus matrix of {n_in:,} objects{mean}{left}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ensclust._support.validation import check_n_clusters
 from ensclust._trees.dendrogram import Dendrogram
 from ensclust._view.checks import check_any, check_kind, check_limit, result_of
 from ensclust._view.displays.axes import axes_for, label_ticks
-from ensclust._view.palette import LINE, NEUTRAL, colour
+from ensclust._view.palette import LINE, NEUTRAL, check_colors, colour
 from ensclust._view.tree_top import node_places, tree_top
 
 MAX_LEAVES = 50
@@ -21,16 +22,16 @@ MAX_LEAVES = 50
 class DendrogramDisplay:
     """The top of a dendrogram, its branches coloured by the clusters of a cut.
 
-    Long branches below the line are clusters that stay apart whatever happens to the
-    similarity. Make it with :meth:`from_estimator`,
-    :meth:`from_ensemble` or :meth:`from_dendrogram`.
+    Long branches below the line are clusters that stay separate over a wide range of
+    similarities. Make it with :meth:`from_estimator`, :meth:`from_ensemble` or
+    :meth:`from_dendrogram`.
 
     Parameters
     ----------
     dendrogram : Dendrogram
-        What is drawn: a tree of few leaves, each a group of objects.
+        The tree to draw, of few leaves, each a group of objects.
     n_clusters : int or None
-        Clusters of the cut; None is no cut.
+        Clusters of the cut; None draws no cut.
 
     Attributes
     ----------
@@ -79,16 +80,15 @@ class DendrogramDisplay:
         Parameters
         ----------
         estimator : estimator
-            A method with a dendrogram, such as :class:`ensclust.ECPCSHC`, after
-            ``fit``.
+            A fitted method with a dendrogram, such as :class:`ensclust.ECPCSHC`.
         n_clusters : int or None
-            Another cut than the estimator's own.
+            Clusters of the cut; None is that of the estimator.
         max_leaves : int, default=50
             Groups shown, and at least one for each cluster.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         tree, own_k = _tree_of(estimator)
         k = own_k if n_clusters is None else n_clusters
@@ -112,9 +112,9 @@ class DendrogramDisplay:
         ensemble : Ensemble, array-like, DataFrame or path
             The base clusterings.
         n_clusters : int or None
-            Clusters of the cut that is coloured; None is no cut.
+            Clusters of the cut that is coloured; None draws no cut.
         method : "ecpcs-hc", "eac", "wct" or "srs", default="ecpcs-hc"
-            What makes the tree, at the cost of its ``fit``.
+            Method that makes the tree, at the cost of its ``fit``.
         max_leaves, ax, **kwargs
             As in :meth:`from_estimator`.
         """
@@ -144,7 +144,7 @@ class DendrogramDisplay:
         dendrogram : Dendrogram
             The tree; time is linear in its leaves and objects.
         n_clusters : int or None
-            Clusters of the cut that is coloured; None is no cut.
+            Clusters of the cut that is coloured; None draws no cut.
         max_leaves, ax, **kwargs
             As in :meth:`from_estimator`.
         """
@@ -155,27 +155,36 @@ class DendrogramDisplay:
         n_groups = max(check_limit(max_leaves, "max_leaves", 1000), least)
         return cls(tree_top(dendrogram, n_groups), n_clusters).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, line_kw: dict | None = None) -> DendrogramDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        colors: Sequence | None = None,
+        line_kw: dict | None = None,
+    ) -> DendrogramDisplay:
         """Draw the tree.
 
         Parameters
         ----------
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
+        colors : sequence of colours or None
+            Colours of the clusters; None uses the palette of ensclust.
         line_kw : dict or None
-            More for the branches, a matplotlib LineCollection.
+            More options for the branches, a matplotlib LineCollection.
 
         Returns
         -------
         DendrogramDisplay
             This one, with ``ax_`` and ``figure_``.
         """
+        given = check_colors(colors, int(self.labels.max()) + 1)
         ax = axes_for(ax, "DendrogramDisplay.plot")
         from matplotlib.collections import LineCollection, PolyCollection  # noqa: PLC0415
 
         tree, n = self.dendrogram, self.dendrogram.n_leaves
         x, y = node_places(tree), np.concatenate([tree.leaf_heights, tree.heights])
-        colours = self._colours()
+        colours = self._colours(given)
         lines, shades = [], []
         for node, (a, b) in enumerate(tree.merges, start=n):
             lines += [[(x[i], y[i]), (x[i], y[node])] for i in (a, b)]
@@ -194,14 +203,14 @@ class DendrogramDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _colours(self) -> list:
+    def _colours(self, given: list[str] | None) -> list:
         """Return the colour of each node: its cluster's, or neutral above the cut."""
         if self.n_clusters is None:
             return [LINE] * (2 * self.dendrogram.n_leaves - 1)
         cluster = self.labels.tolist()
         for a, b in self.dendrogram.merges.tolist():
             cluster.append(cluster[a] if cluster[a] == cluster[b] else -1)
-        return [colour(j) for j in cluster]
+        return [colour(j, given) for j in cluster]
 
     def _annotate(self, ax: Any, x: np.ndarray) -> None:
         """Name the leaves by their size, or the clusters of the cut by their number."""
@@ -226,8 +235,8 @@ def _tree_of(estimator: Any) -> tuple[Dendrogram, int]:
     check_any(result.labels >= 0)
     if result.dendrogram is None:
         msg = (
-            f"{type(estimator).__name__} has no dendrogram of its objects: it makes no "
-            "tree, or some have sample_weight 0. Use ECPCSHC, EAC, WCT or SRS, "
+            f"{type(estimator).__name__} has no dendrogram of its objects: it builds "
+            "no tree, or some have sample_weight 0. Use ECPCSHC, EAC, WCT or SRS, "
             "dendrogram_.plot(), or ClusterGraphDisplay."
         )
         raise ValueError(msg)

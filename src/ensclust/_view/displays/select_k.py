@@ -12,29 +12,29 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._quality.k_selection import KSelection
 from ensclust._support.validation import import_optional
 from ensclust._view.checks import check_kind, result_of
-from ensclust._view.displays.axes import axes_for, length
+from ensclust._view.displays.axes import axes_for, length, panels_in
 from ensclust._view.palette import LINE, MARK, NEUTRAL
 
 
 class SelectKDisplay:
     """Every criterion over the number of clusters, each with the k that it suggests.
 
-    A dot marks the suggestion of a criterion, a grey line ``best_k`` in all of them;
-    the criterion that it follows has a bold title. Make it with :meth:`from_selection`,
+    A dot marks the suggestion of a criterion, a grey line ``best_k``; the criterion
+    that decides it has a bold title. Make it with :meth:`from_selection`,
     :meth:`from_estimator` or :meth:`from_ensemble`.
 
     Parameters
     ----------
     selection : KSelection
-        What is drawn; ``selection.scores`` has the curves.
+        What to draw; ``selection.scores`` has the curves.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
         Axes of the criteria, in the order of ``selection.scores``.
     ax_ : matplotlib Axes
-        Axes that frame them all, without ticks; the first of ``axes_`` where axes were
-        given for each.
+        Axes that contain them all, without ticks; the first of ``axes_`` if axes were
+        given for each criterion.
     figure_ : matplotlib Figure
         Figure that contains them.
 
@@ -56,29 +56,29 @@ class SelectKDisplay:
     def from_selection(
         cls, selection: KSelection, *, ax: Any = None, **kwargs: Any
     ) -> SelectKDisplay:
-        """Draw what :func:`ensclust.select_k` found; arguments go to :meth:`plot`."""
+        """Draw a result of :func:`ensclust.select_k`; see :meth:`plot`."""
         return cls(selection).plot(ax, **kwargs)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, **kwargs: Any
     ) -> SelectKDisplay:
-        """Draw why an estimator with ``n_clusters="auto"`` chose its number.
+        """Draw why an estimator with ``n_clusters="auto"`` chose its k.
 
         Parameters
         ----------
         estimator : estimator
-            A consensus method with ``n_clusters="auto"``, after ``fit``.
+            A fitted consensus method with ``n_clusters="auto"``.
         ax : matplotlib Axes, sequence of them or None
             Where to draw, see :meth:`plot`.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         result = result_of(estimator)
         if result.selection is None:
             msg = (
                 f"{type(estimator).__name__} was fitted with n_clusters="
-                f"{estimator.n_clusters!r} and has chosen nothing. Fit it with "
+                f"{estimator.n_clusters!r}, so no k was chosen. Fit it with "
                 'n_clusters="auto", or use SelectKDisplay.from_ensemble('
                 "model.ensemble_)."
             )
@@ -105,7 +105,7 @@ class SelectKDisplay:
         ax : matplotlib Axes, sequence of them or None
             Where to draw, see :meth:`plot`.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         return cls(select_k(ensemble, k_range, method, random_state=random_state)).plot(
             ax, **kwargs
@@ -120,7 +120,7 @@ class SelectKDisplay:
             Axes whose place the panels take, or one for each criterion; None makes a
             figure.
         line_kw : dict or None
-            More for the curves, ``ax.plot``.
+            More options for the curves, see ``ax.plot``.
 
         Returns
         -------
@@ -152,22 +152,12 @@ class SelectKDisplay:
 
     def _panels(self, ax: Any) -> np.ndarray:
         """Return axes for the criteria in the place of the given ones."""
-        figure, n, spec = ax.figure, len(self.selection.scores), ax.get_subplotspec()
-        if spec is None:  # axes that were put anywhere
-            box = ax.get_position()
-            spec = figure.add_gridspec(
-                1, 1, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1
-            )[0]
-        ax.set_axis_off()
+        n = len(self.selection.scores)
         n_columns = 1 if n < 3 else 2
-        # A layout engine makes room for labels; without one the gaps must.
-        gap = 0.6 if figure.get_layout_engine() is None else 0.05
-        grid = spec.subgridspec(-(-n // n_columns), n_columns, hspace=gap, wspace=gap)
-        current = figure.gca()
-        panels = [
-            figure.add_subplot(grid[i // n_columns, i % n_columns]) for i in range(n)
-        ]
-        figure.sca(current)
+        panels = panels_in(ax, -(-n // n_columns), n_columns)
+        for panel in panels[n:]:
+            panel.set_axis_off()
+        panels = panels[:n]
         for panel in panels[:-n_columns]:
             panel.tick_params("x", labelbottom=False)
         for panel in panels[-n_columns:]:
@@ -175,9 +165,11 @@ class SelectKDisplay:
         return np.array(panels)
 
     def _draw(self, ax: Any, name: str, line_kw: dict) -> None:
-        """Draw one criterion, the k that it suggests and that of the default."""
+        """Draw one criterion, the k that it suggests, and ``best_k``."""
         ks, values = self.selection.ks, self.selection.scores[name]
         style = {"color": LINE, "marker": ".", "markersize": 3, "linewidth": 1.2}
+        for k in self.selection.best_k_range:  # that cannot be told apart
+            ax.axvspan(k - 0.4, k + 0.4, color=NEUTRAL, lw=0, alpha=0.15)
         ax.axvline(self.selection.best_k, color=NEUTRAL, lw=0.8, alpha=0.6)
         ax.plot(ks, values, **{**style, **line_kw})
         longest = max(len(CRITERIA[other].title) for other in self.selection.scores)

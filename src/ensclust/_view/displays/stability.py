@@ -1,4 +1,4 @@
-"""StabilityDisplay: how sure each cluster is of its objects."""
+"""StabilityDisplay: how certain the objects of each cluster are."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy.typing as npt
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
+from ensclust._support.plain import counted
 from ensclust._view.checks import check_any, check_kind, result_of
-from ensclust._view.displays.axes import axes_for, label_ticks
+from ensclust._view.displays.axes import axes_for, label_ticks, length
 from ensclust._view.palette import LINE, MARK
 
+_LEGEND = 110  # points that an entry of the legend takes up
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-_FEW = 6  # clusters below which bars grow no wider
+_FEW = 6  # below this number of clusters, bars get no wider
 
 
 class StabilityDisplay:
     """How often the objects of each cluster are together, and with the next cluster.
 
-    A cluster is sure of its objects when its bar is high and far above the dash, their
-    mean co-association with the next cluster of each. Make it with
+    A cluster is stable if its bar is high and far above the dash, the mean
+    co-association of its objects with the next cluster of each. Make it with
     :meth:`from_estimator`, :meth:`from_ensemble` or :meth:`from_certainty`.
 
     Parameters
@@ -32,7 +34,7 @@ class StabilityDisplay:
     Attributes
     ----------
     clusters : ndarray of shape (c,)
-        The clusters of two objects or more, the surest (cluster consensus) first.
+        The clusters of two objects or more, by descending cluster consensus.
     quantiles : ndarray of shape (c, 5)
         The 5, 25, 50, 75 and 95 % quantiles of the item consensus of their objects.
     next_consensus : ndarray of shape (c,)
@@ -69,16 +71,16 @@ class StabilityDisplay:
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, **kwargs: Any
     ) -> StabilityDisplay:
-        """Draw how sure a fitted estimator is.
+        """Draw how stable the clusters of a fitted estimator are.
 
         Parameters
         ----------
         estimator : estimator
-            Any consensus method after ``fit``.
+            Any fitted consensus method.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to :meth:`plot`.
+            Passed to :meth:`plot`.
         """
         result_of(estimator)  # or raise
         return cls(estimator.certainty()).plot(ax, **kwargs)
@@ -125,7 +127,7 @@ class StabilityDisplay:
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
         bar_kw : dict or None
-            More for ``ax.bar``, which draws the middle half of the objects.
+            More options for ``ax.bar``, which draws the middle half of the objects.
 
         Returns
         -------
@@ -152,20 +154,38 @@ class StabilityDisplay:
         n_places = max(n, _FEW)
         ax.set(
             xlim=((n - 1 - n_places) / 2, (n - 1 + n_places) / 2),
-            ylim=(0, 1.3),  # the legend is above 1
+            ylim=(0, 1.02),
             yticks=np.linspace(0, 1, 6),
-            xlabel="consensus cluster, the surest first",
+            xlabel="consensus cluster, the most certain first",
             ylabel="co-association of its objects",
         )
         label_ticks(ax, "x", x, [str(j) for j in self.clusters])
-        ax.set_title(self._title(), fontsize="medium")
-        ax.legend(loc="upper right", frameon=False, fontsize="small")
+        self._explain(ax)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _explain(self, ax: Any) -> None:
+        """Put the title and, between it and the axes, the legend."""
+        n_columns = int(np.clip(length(ax, "x") / _LEGEND, 1, 3))
+        ax.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=n_columns,
+            frameon=False,
+            fontsize=8,
+            handlelength=1.2,
+            columnspacing=1.2,
+            borderaxespad=0,
+        )
+        ax.set_title(
+            self._title(),
+            fontsize="medium",
+            pad=8 + 14 * -(-3 // n_columns),
+        )
+
     def _title(self) -> str:
         n = int((self.certainty.sizes > 0).sum())
         n_single = int((self.certainty.sizes == 1).sum())
-        left = f"; {n_single:,} of one object left out" if n_single else ""
-        return f"How sure {n:,} cluster{'s are' if n != 1 else ' is'}{left}"
+        left = f"; {n_single:,} of one object not shown" if n_single else ""
+        return f"Certainty of {counted(n, 'cluster')}{left}"

@@ -1,4 +1,4 @@
-"""What a report tells, as plain values: collected once, then only drawn."""
+"""What a report says, as plain values: collected once, then only drawn."""
 
 import re
 from base64 import b64encode
@@ -26,20 +26,22 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._quality.k_selection import KSelection
 from ensclust._quality.result import Result
 from ensclust._support.plain import counted, rounded, shortened
-from ensclust._view.checks import check_given, check_vector
-from ensclust._view.cluster_graph import cluster_graph
+from ensclust._view.checks import check_given, check_map, check_vector
+from ensclust._view.cluster_graph import cluster_graph, majority
 from ensclust._view.consensus_blocks import consensus_blocks
+from ensclust._view.palette import PALETTE, check_colors, colour
 from ensclust._view.report.scatter import scatter
+from ensclust._view.report.sweep import sweep_facts
 from ensclust._view.tree_top import spread, tree_top
 
 _MOST = 500  # clusters, or classes, that a browser draws in good time
 _LISTED = 1000  # least certain objects in the table
-_COMPARED = 100  # base clusterings compared with one another
-_BASE_CLUSTERS = 6000  # in those, for a square of them is counted
+_COMPARED = 100  # base clusterings compared with each other
+_BASE_CLUSTERS = 6000  # in those, as memory grows with their square
 _CELLS = 240  # rows of the matrix, more only where there are more clusters
 _SQUARES = 400  # clusters in it, the largest
 _NUMBERS = 2**25  # in the histograms of its rows
-_NODES = 300  # base clusters in the graph, the largest
+_NODES = 600  # base clusters in the graph, the largest
 _BRANCHES = 30, 200  # fewest and most of the tree; between them, twice the clusters
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
 
@@ -53,29 +55,32 @@ class Facts:
     title : str
         Heading of the page.
     summary : str
-        What was done, and how sure it is, in two sentences.
+        What was done, and how certain it is, in two sentences.
     figures : dict of str to str
-        Key figures, for people.
+        Key figures, as text.
     clusters : dict
         "names", "sizes" and "consensus" of each cluster, "absent" objects.
+    colors : list of str
+        Colours of the clusters, given or those of the palette.
     matrix, scatter, agreement, objects : dict
-        Consensus matrix, map of the objects, agreement of the base clusterings, least
+        Consensus matrix, maps of the objects, agreement of the base clusterings, least
         certain objects.
-    tree, graph, selection, truth : dict or None
-        Top of the dendrogram, graph of base clusters, choice of k, comparison with
-        the true classes.
+    tree, graph, selection, sweep, truth : dict or None
+        Top of the dendrogram, graph of base clusters, choice of k, clusterings across
+        k or resolution, comparison with the true classes.
     parameters, versions : dict of str to str
-        Settings of the method; versions of the packages that had a part in it.
+        Parameters of the method; versions of the packages used.
     call : str
-        The command or Python lines that do it again.
+        The command or the Python lines that make the report.
     seed : str
-        What is known of the seed.
+        What is known about the seed.
     """
 
     title: str
     summary: str
     figures: dict[str, str]
     clusters: dict[str, Any]
+    colors: list[str]
     matrix: dict[str, Any]
     scatter: dict[str, Any]
     agreement: dict[str, Any]
@@ -83,6 +88,7 @@ class Facts:
     tree: dict[str, Any] | None
     graph: dict[str, Any] | None
     selection: dict[str, Any] | None
+    sweep: dict[str, Any] | None
     truth: dict[str, Any] | None
     parameters: dict[str, str]
     versions: dict[str, str]
@@ -101,21 +107,29 @@ def collect(
     names: Sequence | None = None,
     cluster_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    sweep_names: Sequence[str] | None = None,
     selection: KSelection | None = None,
+    sweep: Any = None,
+    map_of: str | None = None,
+    colors: Sequence | None = None,
     title: str | None = None,
     call: str = "",
 ) -> Facts:
     """Collect the facts; parameters are those of :func:`ensclust.write_report`.
 
-    ``result`` is what the method that made the labels found, if one did;
+    ``result`` is the result of the method that made the labels, if there is one;
     ``cluster_names`` and ``class_names`` name the sorted values of ``labels`` and
-    ``truth``; ``call`` is what does it again. Time N M + F M k for F distinct label
-    rows, beyond that as :func:`ensclust.write_report` says.
+    ``truth``, ``feature_names`` and ``sweep_names`` the columns of ``X`` and ``sweep``;
+    ``call`` makes the report again. Time N M + F M k for F distinct label rows, beyond
+    that as :func:`ensclust.write_report` says.
     """
     n = ensemble.n_objects
     n_all = n if result is None else result.n_objects
     codes, clusters = _coded(labels, "labels", n, cluster_names)
     check_given(ensemble, X=X, ids=ids, names=names, selection=selection, title=title)
+    check_map(map_of, has_features=X is not None)
+    given = check_colors(colors, len(clusters))
     if ids is None and result is not None and result.objects is not None:
         ids = result.objects.tolist()
     ids = None if ids is None else list(ids)
@@ -141,13 +155,17 @@ def collect(
             "consensus": rounded(certainty.cluster_consensus),
             "absent": int((codes < 0).sum()),
         },
+        colors=[colour(j, given) for j in range(max(len(clusters), len(PALETTE)))],
         matrix=_matrix(ensemble, certainty),
-        scatter=_map(scatter(ensemble, certainty, X), ids, branch),
+        scatter=_map(
+            scatter(ensemble, certainty, X, feature_names, map_of), ids, branch
+        ),
         agreement=_agreement(ensemble, certainty),
         objects=_least_certain(certainty, ids, classes),
         tree=tree,
         graph=None if result is None else _graph(result, certainty.names),
         selection=None if selection is None else _selection(selection),
+        sweep=sweep_facts(ensemble, codes, sweep, sweep_names, selection),
         truth=None if classes is None else _truth(codes, *classes),
         parameters={} if result is None else _parameters(result),
         versions=_versions(),
@@ -283,9 +301,16 @@ def _tree(
         "merges": top.merges.tolist(),
         "merged": rounded(top.heights, 6),
         "order": top.leaf_order().tolist(),
+        "cluster": _most(top.leaf_of_object, codes[result.present]),
         "k": k,
         "leaves": dendrogram.n_leaves,
     }, spread(top.leaf_of_object, result.present)
+
+
+def _most(groups: np.ndarray, codes: np.ndarray) -> list[int]:
+    """Return the cluster that most objects of each group are in, -1 for none."""
+    found = Ensemble.from_clusterings([groups])
+    return majority(found, codes).tolist()
 
 
 def _map(
@@ -381,6 +406,7 @@ def _selection(selection: KSelection) -> dict[str, Any]:
         "ks": list(selection.ks),
         "best": selection.best_k,
         "judged": selection.n_judged,
+        "outcome": selection.outcome,
         "criteria": [
             {
                 "name": name,

@@ -1,8 +1,8 @@
-"""The page: facts into one HTML file with everything in it, and nothing from outside.
+"""The page: facts as one HTML file that contains everything and loads nothing.
 
 Whatever comes from data is text: escaped in HTML and in JSON, and set as text by the
-scripts. The Content-Security-Policy lets those scripts run that this module put there,
-by their hashes, and lets the page load nothing.
+scripts. The Content-Security-Policy allows the scripts that this module put there, by
+their hashes, and lets the page load nothing.
 """
 
 import gzip
@@ -28,13 +28,16 @@ from ensclust._quality.result import Result
 from ensclust._support.validation import import_optional
 from ensclust._support.whole_files import check_writable, replacing
 from ensclust._view.checks import no_page
-from ensclust._view.palette import NEUTRAL, PALETTE
+from ensclust._view.palette import LINE, MARK, NEUTRAL, PALETTE
 from ensclust._view.report import again
 from ensclust._view.report.facts import Facts, collect
 
 _ASSETS = files("ensclust._view.report") / "assets"
-_SCRIPTS = ("theme.js", "charts.js", "structure.js", "table.js", "main.js")
-# Sections in their order; those in facts that are None are left out.
+_SCRIPTS = (
+    *("theme.js", "charts.js", "structure.js", "sweep.js", "table.js"),
+    "main.js",
+)
+# Sections in their order; those that are None in the facts are left out.
 _SECTIONS = (
     "clusters",
     "scatter",
@@ -44,9 +47,10 @@ _SECTIONS = (
     "agreement",
     "objects",
     "selection",
+    "sweep",
     "truth",
 )
-_COLOURS = {"palette": PALETTE, "neutral": NEUTRAL}
+_COLOURS = {"neutral": NEUTRAL, "line": LINE, "mark": MARK, "third": PALETTE[2]}
 _CELLS = 400  # of a contingency table that is also shown as text
 
 
@@ -60,25 +64,29 @@ def write_report(
     ids: Sequence | None = None,
     names: Sequence | None = None,
     selection: KSelection | None = None,
+    sweep: Any = None,
+    map_of: str | None = None,
+    colors: Sequence | None = None,
     title: str | None = None,
 ) -> None:
     """Write a clustering and its base clusterings as one HTML file.
 
-    The file opens offline in a browser: sizes of the clusters, consensus matrix, map
+    The file opens offline in a browser: sizes of the clusters, consensus matrix, maps
     of the objects, agreement of the base clusterings, least certain objects. Estimators
-    have a method ``report``, which adds what their method knows.
+    have a method ``report``, which adds what is specific to the method.
 
     Parameters
     ----------
     path : str or path
-        The file; written whole or not at all.
+        The file; written completely or not at all.
     runs : Ensemble, array-like, DataFrame or path
         The base clusterings, (N, M), as in :func:`ensclust.consensus`.
     labels : array-like of shape (N,)
         The clustering to report, a consensus or any other; negative, NaN or None for
         an object without a cluster.
     X : array-like or sparse matrix of shape (N, n_features), optional
-        Features for the map; without them it comes from the base clusterings.
+        Features for a map of the objects. Two or three columns, such as a UMAP, are
+        shown as they are; of more, the principal components.
     truth : array-like of shape (N,), optional
         True classes to compare with.
     ids : sequence of N, optional
@@ -86,16 +94,28 @@ def write_report(
     names : sequence of M, optional
         Names of the base clusterings; by default 0, 1, ...
     selection : KSelection, optional
-        What :func:`ensclust.select_k` found.
+        What :func:`ensclust.select_k` found. The page then shows how clusters split
+        from one k to the next, and the consensus matrix and CDF for each k.
+    sweep : array-like or DataFrame of shape (N, n_levels), optional
+        Clusterings across k or resolution to show in this way instead, in their order,
+        such as ``consensus(runs, range(2, 9))``; at most 12 of them are shown.
+    map_of : "features", "ensemble", "components" or None
+        The map that is shown first; a switch shows the other. "features" needs ``X``;
+        "ensemble" is a t-SNE of the label rows, objects that are often together being
+        close; "components", without ``X``, are principal components of the
+        co-association. By default "features" if ``X`` is given, else "ensemble".
+    colors : sequence of colours, optional
+        One per cluster, in the order of the sorted labels; by default the palette that
+        all displays share.
     title : str, optional
         Heading of the page.
 
     Notes
     -----
-    Some 2.2 MB, for any N: the matrix is of at most 240 groups of objects (or one for
-    each cluster), the map of 5,000 objects, the table of the 1,000 least certain. Time
-    N M + F M k for F distinct label rows and N M^2 / 2 for the clusterings with one
-    another; at most some (130 + 4 M) N bytes. Equal input gives equal files.
+    About 2.3 MB for any N: the matrix has at most 240 groups of objects (or one for
+    each cluster), the maps 5,000 objects, the table the 1,000 least certain. Time
+    N M + F M k for F distinct label rows and N M^2 / 2 for comparing the clusterings
+    with each other; at most some (130 + 4 M) N bytes. Equal input gives equal files.
 
     Examples
     --------
@@ -111,6 +131,9 @@ def write_report(
         "ids": ids,
         "names": names,
         "selection": selection,
+        "sweep": sweep,
+        "map_of": map_of,
+        "colors": colors,
         "title": title,
     }
     call = again.lines(None, **given)
@@ -120,7 +143,7 @@ def write_report(
 
 
 def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
-    """Write the page of what a method found; see :meth:`BaseConsensus.report`."""
+    """Write the page of a fitted method; see :meth:`BaseConsensus.report`."""
     check_report(path)
     call = again.lines(result, **given)
     if given.get("names") is None:
@@ -134,8 +157,9 @@ def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
 
 
 def _of_sample(result: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what is given of all objects, for those that are shown."""
-    whole = [name for name in ("X", "truth", "ids") if given.get(name) is not None]
+    """Return what is given for all objects, for those that are shown."""
+    each = ("X", "truth", "ids", "sweep")
+    whole = [name for name in each if given.get(name) is not None]
     return {
         name: _safe_indexing(given[name], result.objects)
         for name in whole
@@ -144,7 +168,7 @@ def _of_sample(result: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_report(path: str | os.PathLike) -> None:
-    """Raise now what would stop a report from being written to ``path`` later."""
+    """Raise now if a report could not be written to ``path`` later."""
     import_optional("plotly", "a report", "report")
     if not isinstance(path, str | os.PathLike):
         raise no_page(path)
@@ -155,7 +179,7 @@ def check_report(path: str | os.PathLike) -> None:
 
 
 def write_page(path: str | os.PathLike, facts: Facts) -> None:
-    """Write the page of some facts, whole or not at all."""
+    """Write the page of some facts, completely or not at all."""
     with replacing(Path(path)) as handle:
         handle.write(render(facts).encode())
 
@@ -174,7 +198,11 @@ def render(facts: Facts) -> str:
         sections="\n".join(
             Template(_asset(f"{name}.html")).substitute(texts) for name in shown
         ),
-        data=_json({**_COLOURS, **{name: values[name] for name in shown}}),
+        data=_json(
+            _COLOURS
+            | {"palette": facts.colors}
+            | {name: values[name] for name in shown}
+        ),
         library=library,
         script=script,
     )
@@ -208,9 +236,9 @@ def _json(values: Any) -> str:
 
 
 def _texts(facts: Facts) -> dict[str, str]:
-    """Return what stands in the page as text, escaped."""
+    """Return the texts of the page, escaped."""
     truth = facts.truth or {"nmi": None, "ari": None, "ecs": None, "compared": 0}
-    selection = facts.selection or {"method": "", "best": "", "judged": 0}
+    selection = facts.selection or {"method": "", "outcome": "", "judged": 0}
     plain = {
         "title": facts.title,
         "summary": facts.summary,
@@ -221,7 +249,7 @@ def _texts(facts: Facts) -> dict[str, str]:
         "ecs": _number(truth["ecs"]),
         "compared": f"{truth['compared']:,}",
         "selection_method": selection["method"],
-        "best_k": str(selection["best"]),
+        "outcome": selection["outcome"],
         "judged": f"{selection['judged']:,}",
     }
     return {

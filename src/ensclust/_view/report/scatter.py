@@ -1,50 +1,76 @@
-"""A map of the objects: principal components of features, or of the label rows."""
+"""Maps of the objects: of their features, or of the ensemble alone."""
 
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.decomposition import PCA
-from sklearn.utils import check_array
 
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.certainty import Certainty
-from ensclust._support.plain import percent, rounded
+from ensclust._support.plain import percent, rounded, shortened
 from ensclust._support.quiet import kept_filters
+from ensclust._view.ensemble_map import ensemble_map
 
 _SHOWN = 5000  # objects on the map
-_FEWEST = 10  # of a cluster, where it has so many
+_FEWEST = 10  # of a cluster, where it has that many
 _AXES = 3
 _SPREAD = 0.008  # of the range, so that equal label rows do not hide each other
 
 
-def scatter(ensemble: Ensemble, certainty: Certainty, X: Any) -> dict[str, Any]:
-    """Return coordinates of the objects, or of 5,000 drawn from all clusters.
+def scatter(
+    ensemble: Ensemble,
+    certainty: Certainty,
+    X: Any,
+    names: Any = None,
+    first: str | None = None,
+) -> dict[str, Any]:
+    """Return maps of the objects, or of 5,000 drawn from all clusters.
 
-    With features these are principal components of the rows shown. Without, those of
-    the one-hot label rows: the leading eigenvectors of the centred co-association, so
-    objects that are often together lie together. Time and memory are those of the
-    components of 5,000 rows.
+    "features": two or three columns as they are, of more the principal components of
+    the rows shown. "ensemble": t-SNE of the label rows. "components", without
+    features: principal components of the one-hot label rows, the leading eigenvectors
+    of the centred co-association. ``names`` are those of the features, ``first`` is
+    the map to begin with. Time and memory are those of the components of 5,000 rows.
     """
     rows = _sample(certainty.labels)
+    one_hot = _one_hot(ensemble, rows)
+    components, share = _components(one_hot)
+    maps = [_features(_taken(X, rows), X, names)] if X is not None else []
+    maps.append(_map("ensemble", ensemble_map(one_hot, components[:, :2])))
     if X is None:
-        components, share = _components(_one_hot(ensemble, rows))
         noise = np.random.default_rng(0).standard_normal(components.shape)
-        components += _SPREAD * np.ptp(components, axis=0).max() * noise
-    else:
-        components, share = _components(_taken(X, rows))
-    scale = np.abs(components).max(initial=0) or 1.0
+        spread = components + _SPREAD * np.ptp(components, axis=0).max() * noise
+        maps.append(_map("components", spread, share=rounded(share)))
+    maps.sort(key=lambda map_: map_["of"] != first)
     return {
         "rows": rows.tolist(),
-        "axes": [rounded(axis / scale) for axis in components.T],
-        "share": rounded(share),
-        "of": "labels" if X is None else "features",
+        "maps": maps,
         "n": len(certainty.labels),
         "cluster": certainty.labels[rows].tolist(),
         "own": percent(certainty.item_consensus[rows]),
         "other": percent(certainty.next_consensus[rows]),
         "next": certainty.next_cluster[rows].tolist(),
     }
+
+
+def _map(of: str, places: np.ndarray, **more: Any) -> dict[str, Any]:
+    """Return one map; its axes have one scale, so that shapes are kept."""
+    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    scale = np.abs(places).max(initial=0) or 1.0
+    axes = [rounded(axis / scale) for axis in places.T]
+    return {"of": of, "axes": axes, "share": None, "names": None, **more}
+
+
+def _features(values: Any, X: Any, names: Any) -> dict[str, Any]:
+    """Return two or three columns as they are, or principal components of more."""
+    if not 2 <= values.shape[1] <= _AXES:
+        components, share = _components(values)
+        return _map("features", components, share=rounded(share))
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None:
+        names = [f"column {i + 1}" for i in range(values.shape[1])]
+    values = values.toarray() if sparse.issparse(values) else values
+    return _map("features", values, names=[shortened(str(name)) for name in names])
 
 
 def _sample(labels: np.ndarray) -> np.ndarray:
@@ -63,6 +89,8 @@ def _sample(labels: np.ndarray) -> np.ndarray:
 
 def _taken(X: Any, rows: np.ndarray) -> Any:
     """Return some rows of features as float64, dense or sparse, or raise."""
+    from sklearn.utils import check_array  # noqa: PLC0415  heavy
+
     if sparse.issparse(X):
         X = sparse.csr_array(X)[rows]
     else:
@@ -93,6 +121,8 @@ def _one_hot(ensemble: Ensemble, rows: np.ndarray) -> sparse.csr_array:
 
 def _components(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return three principal components, (n, 3), and each one's share of variance."""
+    from sklearn.decomposition import PCA  # noqa: PLC0415  heavy
+
     n_axes = min(_AXES, *values.shape)
     is_small = min(values.shape) <= 2 * _AXES
     if is_small and sparse.issparse(values):

@@ -1,4 +1,4 @@
-// Sizes, map, consensus matrix: each function returns the traces and the layout.
+// Sizes, map, consensus matrix: each function returns traces and a layout.
 
 const isFaded = (i) => state.cluster !== null && state.cluster !== i;
 
@@ -7,7 +7,12 @@ function absentNote() {
   return n ? `${count(n)} ${n === 1 ? "object is" : "objects are"} in no cluster` : "";
 }
 
-// Lying bars with their numbers while there is room for them, else columns.
+const sizesHeight = () => {
+  const n = data.clusters.sizes.length;
+  return n <= 14 ? 34 * n + 90 : 430;
+};
+
+// Horizontal bars with their numbers while there is room for them, else columns.
 function sizesChart() {
   const { names, sizes, consensus } = data.clusters;
   const numbers = sizes.map((_, i) => i);
@@ -21,7 +26,7 @@ function sizesChart() {
       `cluster <b>${plain(name)}</b><br>${count(sizes[i])} objects<br>cluster consensus ${share(consensus[i])}`),
     hoverinfo: "text",
   };
-  const ticks = numbers.filter((i) => i % Math.ceil(sizes.length / 20) === 0);
+  const ticks = chosenTicks(sizes.length, 20);
   const clusters = {
     tickvals: ticks, ticktext: ticks.map((i) => plain(brief(names[i], isLying ? 18 : 8))),
     title: { text: "cluster" }, showgrid: false, zeroline: false, ticks: "",
@@ -29,7 +34,7 @@ function sizesChart() {
   };
   const objects = { title: { text: "objects" }, range: [0, (isLying ? 1.14 : 1.05) * Math.max(...sizes)] };
   return [[trace], layout({
-    height: isLying ? 34 * sizes.length + 90 : 430, bargap: 0.25, dragmode: false,
+    height: sizesHeight(), bargap: 0.25, dragmode: false,
     xaxis: isLying ? objects : clusters, yaxis: isLying ? clusters : objects,
   })];
 }
@@ -43,12 +48,16 @@ function scatterHover(i) {
   return lines.join("<br>");
 }
 
+const shownMap = () => data.scatter.maps[state.map];
+const shownAxes = () =>
+  (shownMap().axes.length > 2 ? byId("scatter-axes").value : "0,1").split(",").map(Number);
+
 function scatterTrace(members, marker, customdata) {
-  const s = data.scatter;
-  const [x, y] = byId("scatter-axes").value.split(",").map(Number);
+  const { axes } = shownMap();
+  const [x, y] = shownAxes();
   return {
     type: "scatter", mode: "markers",
-    x: members.map((i) => s.axes[x][i]), y: members.map((i) => s.axes[y][i]),
+    x: members.map((i) => axes[x][i]), y: members.map((i) => axes[y][i]),
     customdata: customdata, hovertext: members.map(scatterHover), hoverinfo: "text", marker,
   };
 }
@@ -84,26 +93,40 @@ function scatterChart() {
       }, members.map((i) => s.cluster[i])));
     }
   }
-  const [x, y] = byId("scatter-axes").value.split(",").map(Number);
+  const [x, y] = shownAxes();
   const axis = (i) => ({
-    title: { text: `component ${i + 1} (${Math.round(100 * s.share[i])} %)` },
-    showticklabels: false, zeroline: false, ticks: "",
+    title: { text: axisTitle(i) }, showticklabels: false, zeroline: false, ticks: "",
   });
-  return [traces, layout({ height: isNarrow("scatter-chart") ? 360 : 430, xaxis: axis(x), yaxis: axis(y) })];
+  return [traces, layout({ height: isNarrow("scatter-chart") ? 360 : Math.max(430, sizesHeight() - 20), xaxis: axis(x), yaxis: axis(y) })];
+}
+
+function axisTitle(i) {
+  const { names, share: shares } = shownMap();
+  if (names !== null) return plain(brief(names[i], 30));
+  return shares === null ? "" : `component ${i + 1} (${Math.round(100 * shares[i])} %)`;
 }
 
 function scatterNote() {
   const s = data.scatter;
-  const what = s.of === "features"
-    ? "Principal components of the features"
-    : "Principal components of the co-association: objects that are often together lie together, equal ones slightly spread";
+  const { of, names } = shownMap();
+  const what = {
+    features: names === null ? "Principal components of the features" : "The given coordinates, as they are",
+    ensemble: "What the consensus sees: a t-SNE of the base clusterings alone, in which objects that are often together are neighbours. Distances between groups mean little",
+    components: "Principal components of the co-association; objects with the same labels are slightly spread",
+  }[of];
   const n = s.n - data.clusters.absent;
   const sampled = s.rows.length < n
     ? ` A sample of ${count(s.rows.length)} of ${count(n)} objects, some of every cluster.` : "";
-  const absent = data.clusters.absent ? ` ${absentNote()}, and not on the map.` : "";
+  const absent = data.clusters.absent ? ` ${absentNote()} and not on the map.` : "";
   const cut = state.cutsMap && chosenK() !== data.tree.k
     ? ` Coloured by a cut into ${chosenK()}; the report has ${data.tree.k}.` : "";
   return `${what}.${sampled}${absent}${cut}`;
+}
+
+// Percentages, row by row, from the bytes that hold them.
+function matrixRows(packed, n) {
+  const values = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+  return Array.from({ length: n }, (_, i) => Array.from(values.subarray(i * n, (i + 1) * n)));
 }
 
 function matrixChart() {
@@ -111,13 +134,12 @@ function matrixChart() {
   const c = colours();
   const n = m.sizes.length;
   const owner = m.clusters.flatMap((j, at) => Array(m.cells[at]).fill(j));
-  const values = Uint8Array.from(atob(m.percent), (sign) => sign.charCodeAt(0));
-  const rows = owner.map((_, i) => Array.from(values.subarray(i * n, (i + 1) * n)));
+  const rows = matrixRows(m.percent, n);
   const single = m.sizes.every((size) => size === 1);
   const label = (i) => `cluster ${plain(clusterName(owner[i]))}` + (single ? "" : `, ${count(m.sizes[i])} objects`);
   const labels = owner.map((_, i) => label(i));
   const lines = [];
-  const ticks = [];
+  const middles = [];
   let begin = 0;
   m.clusters.forEach((j, at) => {
     const end = begin + m.cells[at];
@@ -128,25 +150,26 @@ function matrixChart() {
         line: { width: isOn ? 3 : 1, color: hue(j) },
       });
     }
-    const middle = (begin + end - 1) / 2;
-    if (!ticks.length || middle - ticks[ticks.length - 1][0] >= n / (isNarrow("matrix-chart") ? 14 : 25)) {
-      ticks.push([middle, plain(brief(clusterName(j), 10))]);
-    }
+    middles.push((begin + end - 1) / 2);
     begin = end;
   });
+  const most = isNarrow("matrix-chart") ? 15 : 22;
+  const ticks = chosenTicks(middles.length, most);
   const axis = {
-    tickvals: ticks.map((t) => t[0]), ticktext: ticks.map((t) => t[1]),
+    tickvals: apart(ticks.map((at) => middles[at]), n / most, -0.5, n - 0.5),
+    ticktext: ticks.map((at) => plain(brief(clusterName(m.clusters[at]), 10))),
+    ...(ticks.every((at) => clusterName(m.clusters[at]).length <= 2) ? { tickangle: 0 } : {}),
     showgrid: false, zeroline: false, ticks: "", constrain: "domain", title: { text: "cluster" },
     range: [-0.5, n - 0.5],
   };
   const trace = {
     type: "heatmap", z: rows, zmin: 0, zmax: 100, colorscale: c.shares,
     customdata: labels.map((a) => labels.map((b) => [a, b])),
-    hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z} %</b><extra></extra>",
-    colorbar: colourbar("matrix-chart", "together in % of the clusterings"),
+    hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z} %</b> of the clusterings<extra></extra>",
+    colorbar: colourbar("matrix-chart", "% of the clusterings"),
   };
   return [[trace], layout({
-    height: isNarrow("matrix-chart") ? widthOf("matrix-chart") + 90 : 460, shapes: lines, xaxis: axis,
+    height: squareHeight("matrix-chart"), shapes: lines, xaxis: axis,
     yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
   })];
 }
@@ -157,7 +180,7 @@ function matrixNote() {
   const shown = m.clusters.length < data.clusters.names.length
     ? ` The ${count(m.clusters.length)} largest clusters are shown.` : "";
   const cells = largest === 1
-    ? "Every row and column is an object."
-    : `Every row and column is a group of up to ${count(largest)} objects of one cluster, every cell the exact mean over its pairs.`;
-  return `How often objects are put together, ordered by cluster, the surest objects of each first. ${cells}${shown}`;
+    ? "Each row and column is an object."
+    : `Each row and column is a group of up to ${count(largest)} objects of one cluster, each cell the exact mean over their pairs.`;
+  return `How often two objects are in the same cluster, ordered by cluster, the most certain objects of each first. ${cells}${shown}`;
 }

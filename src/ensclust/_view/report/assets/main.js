@@ -1,4 +1,4 @@
-// Loading, linking, theme and print.
+// Loading, linking, theme and printing.
 
 const CHARTS = {
   "clusters-chart": sizesChart,
@@ -9,9 +9,12 @@ const CHARTS = {
   "agreement-chart": agreementChart,
   "pairs-chart": pairsChart,
   "selection-chart": selectionChart,
+  "levels-chart": levelsChart,
+  "cdf-chart": cdfChart,
+  "matrices-chart": matricesChart,
   "truth-chart": truthChart,
 };
-const LINKED = ["clusters-chart", "scatter-chart", "matrix-chart", "graph-chart"];
+const LINKED = ["clusters-chart", "scatter-chart", "matrix-chart", "tree-chart", "graph-chart", "levels-chart", "truth-chart"];
 
 function draw(names) {
   if (typeof Plotly === "undefined") return;
@@ -24,7 +27,7 @@ function draw(names) {
   }
 }
 
-// Anew, for what Plotly remembers of a narrow chart spoils the wide one.
+// From scratch, as what Plotly remembers of a narrow chart spoils the wide one.
 function drawAll() {
   if (typeof Plotly === "undefined") return;
   for (const name of Object.keys(CHARTS)) if (byId(name)) Plotly.purge(byId(name));
@@ -32,7 +35,7 @@ function drawAll() {
   makeLinks();
 }
 
-// A second choice of the same cluster shows all again.
+// Choosing the same cluster again shows all.
 function choose(cluster) {
   state.cluster = state.cluster === cluster ? null : cluster;
   byId("chips").querySelectorAll("button").forEach((button) => {
@@ -81,6 +84,26 @@ function makeTheme() {
   addEventListener("afterprint", () => { setTheme(before); state.isPaper = false; drawAll(); });
 }
 
+// Which map is shown, and with how many axes.
+function chooseMap(at) {
+  state.map = at;
+  [...byId("scatter-map").children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === at)));
+  byId("scatter-axes-choice").hidden = shownMap().axes.length < 3;
+  byId("scatter-note").textContent = scatterNote();
+  draw(["scatter-chart"]);
+}
+
+function makeMaps() {
+  const titles = { features: "Features", ensemble: "Ensemble", components: "Components" };
+  byId("scatter-map").replaceChildren(...data.scatter.maps.map(({ of }, i) => {
+    const button = element("button", titles[of], { type: "button" });
+    button.dataset.value = of;
+    button.addEventListener("click", () => chooseMap(i));
+    return button;
+  }));
+  chooseMap(0);
+}
+
 // What the map is coloured by: "cluster" or "certainty", or clusters of a cut of the tree.
 function colourMap(colour, cutsMap) {
   state.colour = colour;
@@ -116,23 +139,24 @@ function makeControls() {
 
 function makeNotes() {
   byId("clusters-table").open = data.clusters.names.length <= 6;
-  const notes = { clusters: absentNote, scatter: scatterNote, matrix: matrixNote, tree: treeNote, graph: graphNote, agreement: agreementNote };
+  const notes = { clusters: absentNote, scatter: scatterNote, matrix: matrixNote, tree: treeNote, graph: graphNote, agreement: agreementNote, sweep: sweepNote };
   for (const [name, text] of Object.entries(notes)) {
     if (data[name]) byId(`${name}-note`).textContent = text();
   }
 }
 
 function makeLinks() {
-  for (const name of ["clusters-chart", "scatter-chart", "graph-chart"]) {
+  for (const name of ["clusters-chart", "scatter-chart", "tree-chart", "graph-chart", "levels-chart"]) {
     const place = byId(name);
     if (place === null) continue;
     place.on("plotly_click", ({ points }) => {
       if (points[0].customdata >= 0) choose(points[0].customdata);
     });
   }
+  if (data.truth) byId("truth-chart").on("plotly_click", ({ points }) => choose(points[0].y));
 }
 
-// Plotly comes compressed; the policy of the page knows it by the hash of its text.
+// Plotly comes compressed; the page's policy allows it by the hash of its text.
 async function loadPlotly() {
   const packed = Uint8Array.from(atob(byId("library").textContent), (sign) => sign.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -141,7 +165,7 @@ async function loadPlotly() {
   document.head.append(script);
 }
 
-// Charts have the width of their cards; Plotly's own way would keep that of paper.
+// Charts have the width of their cards; Plotly's own resizing would keep that of paper.
 function makeWidth() {
   let last = innerWidth;
   let timer = null;
@@ -159,6 +183,7 @@ makeChips();
 makeTable();
 makeNotes();
 makeControls();
+makeMaps();
 loadPlotly().then(() => {
   drawAll();
   document.documentElement.dataset.ready = "true";

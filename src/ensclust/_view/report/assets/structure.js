@@ -1,6 +1,6 @@
 // Dendrogram, graph of base clusters, agreement, choice of k, true classes.
 
-// Number of each branch's cluster when the tree is cut into k, by first appearance.
+// The cluster of each branch when the tree is cut into k, numbered by first appearance.
 function cutBranches(k) {
   const t = data.tree;
   const n = t.sizes.length;
@@ -32,33 +32,37 @@ function treeChart() {
   const at = new Array(2 * n - 1);
   const height = t.heights.concat(t.merged);
   const owner = cut.concat(new Array(n - 1));
+  const mostly = t.cluster.concat(new Array(n - 1)); // cluster of the report
   t.order.forEach((branch, place) => { at[branch] = place; });
   const paths = new Map();
-  const add = (j, points) => {
-    if (!paths.has(j)) paths.set(j, { x: [], y: [] });
-    points.forEach(([x, y]) => { paths.get(j).x.push(x); paths.get(j).y.push(y); });
+  const add = (node, points) => {
+    const key = `${owner[node]} ${isFaded(mostly[node])}`;
+    if (!paths.has(key)) paths.set(key, { j: owner[node], faded: isFaded(mostly[node]), x: [], y: [] });
+    points.forEach(([x, y]) => { paths.get(key).x.push(x); paths.get(key).y.push(y); });
   };
   t.merges.forEach(([a, b], j) => {
     at[n + j] = (at[a] + at[b]) / 2;
     owner[n + j] = j < n - k ? owner[a] : -1;
+    mostly[n + j] = mostly[a] === mostly[b] ? mostly[a] : -1;
     const top = height[n + j];
     for (const child of [a, b]) {
-      add(owner[child], [[at[child], height[child]], [at[child], top], [null, null]]);
+      add(child, [[at[child], height[child]], [at[child], top], [null, null]]);
     }
-    add(owner[n + j], [[at[a], top], [at[b], top], [null, null]]);
+    add(n + j, [[at[a], top], [at[b], top], [null, null]]);
   });
-  const traces = [...paths].map(([j, path]) => ({
-    type: "scatter", mode: "lines", ...path, hoverinfo: "skip",
+  const traces = [...paths.values()].map(({ j, faded, x, y }) => ({
+    type: "scatter", mode: "lines", x, y, hoverinfo: "skip", opacity: faded ? 0.2 : 1,
     line: { color: j < 0 ? c.soft : hue(j), width: j < 0 ? 1.25 : 2 },
   }));
   traces.push({
     type: "scatter", mode: "markers", x: t.order.map((_, i) => i), y: t.order.map((b) => height[b]),
-    marker: { color: t.order.map((b) => hue(cut[b])), symbol: t.order.map((b) => symbol(cut[b])), size: n > 80 ? 5 : 7 },
+    customdata: t.order.map((b) => t.cluster[b]),
+    marker: { opacity: t.order.map((b) => (isFaded(t.cluster[b]) ? 0.15 : 1)), color: t.order.map((b) => hue(cut[b])), symbol: t.order.map((b) => symbol(cut[b])), size: n > 80 ? 5 : 7 },
     hovertext: t.order.map((b) => `${count(t.sizes[b])} objects<br>cluster ${cut[b]} of ${k}`), hoverinfo: "text",
   });
   traces.push({
     type: "scatter", mode: "markers", x: t.merges.map((_, j) => at[n + j]), y: t.merged,
-    marker: { color: c.card, size: 5, line: { color: c.soft, width: 1 } },
+    marker: { color: c.card, size: 5, line: { color: c.soft, width: 1 }, opacity: t.merges.map((_, j) => (isFaded(mostly[n + j]) ? 0.2 : 1)) },
     hovertext: t.merged.map((h, j) => `merge at ${h.toFixed(3)}<br>${n - j} clusters become ${n - j - 1}`), hoverinfo: "text",
   });
   const shapes = k > 1 && n > 1 ? [{
@@ -91,39 +95,40 @@ function treeSizes() {
 function treeNote() {
   const t = data.tree;
   const top = t.sizes.length < t.leaves
-    ? ` The top of the tree: ${t.sizes.length} branches of ${count(t.leaves)} leaves.` : "";
-  return `How the clusters merge. Choose a number of clusters to see what would be joined or split.${top}`;
+    ? ` Only the top of the tree is shown: ${t.sizes.length} branches for ${count(t.leaves)} leaves.` : "";
+  return `How the clusters merge. Move the slider to see which would be joined or split.${top}`;
 }
 
 function graphChart() {
   const g = data.graph;
   const c = colours();
-  const edges = { type: "scatter", mode: "lines", x: [], y: [], hoverinfo: "skip", opacity: 0.45, line: { color: c.soft, width: 0.8 } };
+  const edges = { type: "scatter", mode: "lines", x: [], y: [], hoverinfo: "skip", opacity: 0.55, line: { color: c.soft, width: 1 } };
   g.edges.forEach(([a, b]) => {
     edges.x.push(g.x[a], g.x[b], null);
     edges.y.push(g.y[a], g.y[b], null);
   });
   const largest = Math.max(...g.size);
+  const full = 13 * Math.min(1, Math.sqrt(150 / g.size.length));
   const nodes = {
     type: "scatter", mode: "markers", x: g.x, y: g.y, customdata: g.meta,
     marker: {
-      size: g.size.map((s) => 5 + 11 * Math.sqrt(s / largest)),
+      size: g.size.map((s) => 4 + full * Math.sqrt(s / largest)),
       color: g.meta.map(hue), symbol: g.meta.map(symbol), line: { width: 1, color: c.card },
       opacity: g.meta.map((j) => (isFaded(j) ? 0.1 : 0.95)),
     },
     hovertext: g.size.map((s, i) =>
       `cluster <b>${plain(g.cluster[i])}</b> of clustering ${plain(g.clustering[i])}<br>${count(s)} objects<br>` +
-      (g.meta[i] < 0 ? "without a vote" : `votes for cluster ${plain(clusterName(g.meta[i]))}`)),
+      (g.meta[i] < 0 ? "no vote" : `votes for cluster ${plain(clusterName(g.meta[i]))}`)),
     hoverinfo: "text",
   };
   const axis = { visible: false, range: [-1.1, 1.1] };
-  return [[edges, nodes], layout({ height: isNarrow("graph-chart") ? 340 : 460, xaxis: axis, yaxis: { ...axis, scaleanchor: "x" } })];
+  return [[edges, nodes], layout({ height: isNarrow("graph-chart") ? 340 : squareHeight("graph-chart"), xaxis: axis, yaxis: { ...axis, scaleanchor: "x" } })];
 }
 
 function graphNote() {
   const g = data.graph;
   const part = g.size.length < g.n ? ` The ${count(g.size.length)} largest of ${count(g.n)} are shown.` : "";
-  return `Every dot is a cluster of a base clustering, larger with more objects, joined to the three most similar ones. Its colour is the cluster that it votes for.${part}`;
+  return `Each dot is a cluster of a base clustering: its size is the number of objects, its colour the cluster that it votes for. It is joined to the three that are most similar to it.${part}`;
 }
 
 function agreementChart() {
@@ -137,10 +142,9 @@ function agreementChart() {
     hoverinfo: "text",
   });
   const least = Math.min(0, ...a.ari.filter((v) => v !== null));
-  const step = Math.ceil(n / 25);
-  const ticks = a.names.map((_, i) => i).filter((i) => i % step === 0);
+  const ticks = chosenTicks(n, 25);
   const traces = [
-    trace("NMI", a.nmi, HUES[0], "circle"), trace("ARI", a.ari, HUES[5], "diamond"), trace("ECS", a.ecs, HUES[2], "square"),
+    trace("NMI", a.nmi, data.line, "circle"), trace("ARI", a.ari, data.mark, "diamond"), trace("ECS", a.ecs, data.third, "square"),
   ];
   return [traces, layout({
     height: Math.max(300, Math.min(600, 18 * n + 110)), showlegend: true, dragmode: false,
@@ -159,8 +163,7 @@ function pairsChart() {
   const n = a.compared.length;
   const names = a.compared.map((i) => plain(a.names[i]));
   const [most, length] = isNarrow("pairs-chart") ? [9, 10] : [20, 16];
-  const step = Math.ceil(n / most);
-  const ticks = names.map((_, i) => i).filter((i) => i % step === 0);
+  const ticks = chosenTicks(n, most);
   const axis = {
     tickvals: ticks, ticktext: ticks.map((i) => plain(brief(a.names[a.compared[i]], length))),
     showgrid: false, zeroline: false, ticks: "", constrain: "domain", range: [-0.5, n - 0.5],
@@ -171,7 +174,7 @@ function pairsChart() {
     customdata: names.map((row) => names.map((column) => [row, column])),
     hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>NMI <b>%{z:.3f}</b><extra></extra>",
   }], layout({
-    height: isNarrow("pairs-chart") ? widthOf("pairs-chart") + 60 : Math.max(300, Math.min(470, 18 * n + 110)),
+    height: squareHeight("pairs-chart"),
     xaxis: { ...axis, showticklabels: names.every((name) => name.length <= 3) },
     yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
   })];
@@ -180,8 +183,8 @@ function pairsChart() {
 function agreementNote() {
   const a = data.agreement;
   const part = a.compared.length < a.names.length
-    ? ` With each other: ${a.compared.length} of ${count(a.names.length)}.` : "";
-  return "1 is the same partition. A base clustering far to the left says something else than the result: look at it, or give it less weight." + part;
+    ? ` ${a.compared.length} of ${count(a.names.length)} are compared with each other.` : "";
+  return "1 means the same partition. A base clustering far to the left disagrees with the result: look at it, or give it less weight." + part;
 }
 
 function selectionChart() {
@@ -203,14 +206,14 @@ function selectionChart() {
     const hover = s.ks.map((k, j) => `${k} clusters<br>${criterion.title} ${share(criterion.values[j])}`);
     traces.push({
       type: "scatter", mode: "lines", x: s.ks, y: criterion.values, ...axes,
-      hovertext: hover, hoverinfo: "text", line: { color: HUES[0], width: 2 },
+      hovertext: hover, hoverinfo: "text", line: { color: data.line, width: 2 },
     });
     const at = s.ks.indexOf(criterion.suggested);
     if (at >= 0) {
       traces.push({
         type: "scatter", mode: "markers+text", x: [s.ks[at]], y: [criterion.values[at]], ...axes,
         text: [String(s.ks[at])], textposition: "top right", cliponaxis: false,
-        hovertext: [hover[at]], hoverinfo: "text", marker: { color: HUES[5], size: 9 },
+        hovertext: [hover[at]], hoverinfo: "text", marker: { color: data.mark, size: 9 },
       });
     }
     more["xaxis" + suffix] = { title: { text: i >= n - columns ? "number of clusters" : "" } };
@@ -233,10 +236,8 @@ function truthChart() {
   });
   const few = names.length * t.classes.length <= 200 && t.classes.length <= 14;
   const cells = t.table.map((row, i) => row.map((v, j) => [plain(names[i]), plain(t.classes[j]), count(v)]));
-  const step = (n, most) => Math.ceil(n / most);
-  const ticks = (list, most) => list.map((_, i) => i).filter((i) => i % step(list.length, most) === 0);
-  const rows = ticks(names, 40);
-  const columns = ticks(t.classes, 25);
+  const rows = chosenTicks(names.length, 40);
+  const columns = chosenTicks(t.classes.length, 25);
   return [[{
     type: "heatmap", z: shares, zmin: 0, zmax: 1, colorscale: c.shares, customdata: cells,
     ...(few ? { text: cells.map((row) => row.map((cell) => cell[2])), texttemplate: "%{text}" } : {}), xgap: 2, ygap: 2,
@@ -244,7 +245,21 @@ function truthChart() {
     hovertemplate: "cluster <b>%{customdata[0]}</b>, class <b>%{customdata[1]}</b><br>%{customdata[2]} objects, %{z:.1%} of the cluster<extra></extra>",
   }], layout({
     height: Math.max(240, 110 + (names.length <= 16 ? 30 : 13) * Math.min(names.length, 60)), dragmode: false,
+    shapes: chosenRow(c, names.length, t.classes.length),
     xaxis: { tickvals: columns, ticktext: columns.map((i) => plain(brief(t.classes[i], 14))), title: { text: "true class" }, showgrid: false, zeroline: false, ticks: "", side: "top" },
     yaxis: { tickvals: rows, ticktext: rows.map((i) => plain(brief(names[i], 14))), title: { text: "cluster" }, showgrid: false, zeroline: false, ticks: "", autorange: "reversed" },
   })];
+}
+
+// The row of the chosen cluster is framed, the others fade.
+function chosenRow(c, nRows, nColumns) {
+  const at = state.cluster;
+  if (at === null) return [];
+  const row = (y0, y1, more) => ({ type: "rect", x0: -0.5, x1: nColumns - 0.5, y0, y1, ...more });
+  const veil = { fillcolor: c.card, opacity: 0.7, line: { width: 0 } };
+  return [
+    ...(at > 0 ? [row(-0.5, at - 0.5, veil)] : []),
+    ...(at < nRows - 1 ? [row(at + 0.5, nRows - 0.5, veil)] : []),
+    row(at - 0.5, at + 0.5, { line: { width: 3, color: hue(at) } }),
+  ];
 }

@@ -4,8 +4,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 
-// Colour-blind readers tell the first ten hues apart; after them come other symbols, so
-// that no two of the first 60 clusters look alike.
+// Colour-blind readers can tell the first ten hues apart; after them other symbols are
+// used, so that no two of the first 60 clusters look alike.
 const HUES = data.palette;
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star"];
 const OUTLINES = {
@@ -22,7 +22,7 @@ const symbol = (i) =>
 const clusterName = (i) => (i < 0 ? "none" : data.clusters.names[i]);
 
 const isTouched = matchMedia("(pointer: coarse)").matches;
-const state = { cluster: null, isDark: false, colour: "cluster", cutsMap: false, isPaper: false };
+const state = { cluster: null, isDark: false, map: 0, colour: "cluster", cutsMap: false, isPaper: false };
 
 // The page does not know how wide paper is before it is printed: A4, or two columns of it.
 function widthOf(id) {
@@ -44,15 +44,44 @@ function colours() {
   return found;
 }
 
+// Black or white, whichever is easier to read on a colour.
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000000" : "#ffffff";
+}
+
+// Evenly spaced ticks, no more than the limit, among them the first and the last.
+function chosenTicks(n, most) {
+  const step = Math.ceil(n / most);
+  const ticks = Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step);
+  if (n > 0 && ticks[ticks.length - 1] !== n - 1) {
+    if (n - 1 - ticks[ticks.length - 1] < 0.7 * step) ticks.pop();
+    ticks.push(n - 1);
+  }
+  return ticks;
+}
+
+// Places moved as little as needed to be a gap apart, within the limits.
+function apart(places, gap, low, high) {
+  const moved = [...places];
+  for (let i = 0; i < moved.length; i += 1) {
+    moved[i] = Math.max(moved[i], i ? moved[i - 1] + gap : low);
+  }
+  for (let i = moved.length - 1; i >= 0; i -= 1) {
+    moved[i] = Math.min(moved[i], i < moved.length - 1 ? moved[i + 1] - gap : high);
+  }
+  return moved;
+}
+
 const FORMAT = new Intl.NumberFormat("en-US"); // toLocaleString is slow
 const count = (n) => FORMAT.format(n);
 const share = (v) => (v === null ? "–" : v.toFixed(3));
 
-// Plotly reads some tags in texts; what comes from data must not be markup there either.
+// Plotly interprets some tags in texts; what comes from data must not be markup there.
 const TAGS = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 const plain = (text) => String(text).replace(/[&<>]/g, (sign) => TAGS[sign]);
 
-// Names often differ at their end only, so the middle is left out.
+// Names often differ only at the end, so the middle is left out.
 function brief(text, length) {
   const letters = Array.from(String(text));
   if (letters.length <= length) return text;
@@ -101,6 +130,13 @@ function colourbar(id, title) {
   return isNarrow(id)
     ? { ...shared, orientation: "h", ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 1, title: { text: title, side: "top", font: { size: 12 } } }
     : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
+}
+
+// Of a chart with a square in it, beside or below its colour bar: so that the square
+// fills the width, and the bar stands next to it.
+function squareHeight(id) {
+  const width = widthOf(id);
+  return isNarrow(id) ? width + 90 : Math.min(width - 60, 640);
 }
 
 function icon(i) {

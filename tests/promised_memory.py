@@ -104,8 +104,11 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     "gp-mgla": solving("gp-mgla"),
     "voting": solving("voting"),
     "cvote": solving("cvote"),
-    "jaccard": pairs(similarity.jaccard, 3),
+    "jaccard": pairs(similarity.jaccard, 2),
     "propagate": pairs(lambda e: similarity.propagate(similarity.jaccard(e)), 7),
+    "propagate, not exact": pairs(
+        lambda e: similarity.propagate(similarity.jaccard(e), exact=False), 4
+    ),
     "propagate, closed form": pairs(
         lambda e: similarity.propagate(similarity.jaccard(e), 50), 8
     ),

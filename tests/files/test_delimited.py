@@ -33,6 +33,11 @@ def test_delimiter_of_csv_is_found(file, delimiter):
     assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
+def test_letters_are_no_delimiter(file):
+    table = read_labels(file("labels.csv", "1X0\n2X0\n1X0\n"))
+    assert table.values.tolist() == [[0], [1], [0]]
+
+
 def test_tsv_is_split_at_tabs_only(file):
     table = read_labels(file("labels.tsv", "x;1\tb\nx;1\tc\ny;2\tb\n"))
     assert table.values.tolist() == [[0, 0], [0, 1], [1, 0]]

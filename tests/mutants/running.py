@@ -122,7 +122,8 @@ class Reach:
 
     def tests(self, change: Change) -> list[str]:
         """Return the tests of a change in the order in which they are run."""
-        if change.room == "_kernels" and change.where:
+        is_kernel = change.room == "_kernels" and "/_" not in change.path
+        if is_kernel:
             tests = self._kernel(change)
         elif change.where in _called_at_import():
             tests = set(self._by_path[change.path])
@@ -140,7 +141,10 @@ class Reach:
         return set().union(*found)
 
     def _kernel(self, change: Change) -> set[str]:
-        """Return tests of lines that name a kernel, or one that calls it."""
+        """Return tests of lines that name a kernel, or one that calls it.
+
+        What is outside of functions concerns all kernels of the module: "shares.".
+        """
         found: set[str] = set()
         module, name = Path(change.path).stem, change.where.partition(".")[0]
         for kernel in _callers(f"{module}.{name}"):

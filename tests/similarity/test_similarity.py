@@ -49,8 +49,8 @@ def test_what_is_propagated_is_left_as_it_was(steps):
 def test_large_graphs_are_right_to_1e_5_in_single_precision(ens, steps):
     W = reference.jaccard(ens)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_measures, "_LARGE", 0)
-        Z = similarity.propagate(W, steps)
+        patch.setattr(_measures, "_MANY", 0)
+        Z = similarity.propagate(W, steps, exact=False)
     assert Z.dtype == np.float64
     assert np.allclose(Z, Z.T, rtol=0, atol=1e-12)
     assert np.allclose(Z, reference.propagate(W, steps), atol=1e-5)
@@ -70,14 +70,21 @@ def path(weakest):
 
 
 @pytest.mark.parametrize(
-    ("weakest", "large", "dtype"),
-    [(1, 2, np.float32), (1, 3, np.float64), (1e-9, 2, np.float64)],
+    ("weakest", "many", "exact", "dtype"),
+    [
+        (1, 3, False, np.float32),
+        (1, 3, True, np.float64),
+        (1, 4, False, np.float64),
+        (1e-9, 3, False, np.float64),
+    ],
 )
-def test_large_even_graphs_take_single_precision(weakest, large, dtype, monkeypatch):
+def test_large_even_graphs_take_single_precision_unless_exact(
+    weakest, many, exact, dtype, monkeypatch
+):
     doubling = mock.Mock(side_effect=_measures._gram_by_doubling)
     monkeypatch.setattr(_measures, "_gram_by_doubling", doubling)
-    monkeypatch.setattr(_measures, "_LARGE", large)
-    similarity.propagate(path(weakest))
+    monkeypatch.setattr(_measures, "_MANY", many)
+    similarity.propagate(path(weakest), 3, exact=exact)
     assert [array.dtype for array in doubling.call_args.args[:2]] == [dtype] * 2
 
 

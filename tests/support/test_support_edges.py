@@ -308,3 +308,12 @@ def test_long_texts_keep_both_ends(length, expected):
     found = plain.shortened(text)
     assert len(found) == expected
     assert (found[:29], found[-29:]) == (text[:29], text[-29:])
+
+
+@pytest.mark.parametrize(("spread", "is_lossy"), [(1e3, True), (1e5, False)])
+def test_float32_is_left_where_it_moves_objects_by_a_share_of_their_distance(
+    spread, is_lossy
+):
+    X = 1e6 + np.random.default_rng(0).normal(0, spread, (600, 8))
+    narrow, wide = (features.Frame(None, 1.0, kind) for kind in ("float32", "float64"))
+    assert features._loses(narrow, wide, X) == is_lossy

@@ -352,7 +352,7 @@ def test_chains_that_never_close_are_reported_not_followed_for_ever():
 
 
 @pytest.mark.parametrize(("step", "words"), [
-    (0.2, None), (14.9, None), (15.1, "60 s"), (60.0, "4 min"), (3600.0, "4.0 h"),
+    (0.2, None), (29.9, None), (30.1, "60 s"), (120.0, "4 min"), (7200.0, "4.0 h"),
 ])  # fmt: skip
 def test_minutes_without_a_matrix_are_announced_by_the_first_steps(
     step, words, monkeypatch

@@ -1,7 +1,7 @@
 """Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
@@ -13,10 +13,10 @@ from scipy import linalg, sparse
 from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
+from ensclust._cuts import discretise
 from ensclust._ensemble.agreement import agreement_of
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
-from ensclust._support.encoding import first_places, ranks
 from ensclust._support.quiet import ignoring
 from ensclust._support.validation import (
     check_n_clusters,
@@ -27,10 +27,13 @@ from ensclust._support.validation import (
 from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _SMALL = 1000  # rows up to which one thread works
-_LARGE = 4000  # rows from which a few eigenvectors are found by iteration
+_LARGE = 1000  # rows from which a few eigenvectors are found by iteration
+_NARROWEST = 32  # vectors that are iterated together, or twice as many, and so on
+_BLOCKS = 7  # powers of the matrix in one basis
+_RESTARTS = 10
+_SETTLED = 1e-12  # residual of an eigenvector
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
-_MAX_ROUNDS = 21
 _MAX_WORK = 5e8  # starts times n k^2: some seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
@@ -47,14 +50,16 @@ class NormalisedCut:
         Symmetric, non-negative weights, diagonal included.
     mass : ndarray of shape (n,) or None
         How many nodes each stands for, above 0; None is one each.
+    exact : bool, default=False
+        Whether the eigenvectors are those of LAPACK whatever the number of nodes.
 
     Notes
     -----
     Offset-regularised normalised cut of Cour, Yu and Shi with the discretisation of
     Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
     so that the result does not hang on the numbering of nodes. Time n^3 once for the
-    eigenvectors (n^2 k above 4,000 nodes, where they are found by iteration), then for
-    each number of parts n^2 k, and n k^2 per round and start. Memory 2 n^2.
+    eigenvectors (n^2 k above 1,000 nodes, where they are found by iteration), then for
+    each number of parts n k^2 per round and start. Memory 2 n^2.
 
     Examples
     --------
@@ -63,10 +68,18 @@ class NormalisedCut:
     array([0, 0, 1, 1])
     """
 
-    def __init__(self, W: npt.ArrayLike, *, mass: np.ndarray | None = None):
+    def __init__(
+        self,
+        W: npt.ArrayLike,
+        *,
+        mass: np.ndarray | None = None,
+        exact: bool = False,
+    ):
         self._graph, self._degree = _regularised(check_square(W, "W"), mass)
         root = np.sqrt(self._degree)
-        self._spectrum = Spectrum(self._graph / root[:, None] / root)
+        normalised = self._graph / root[:, None]
+        normalised /= root
+        self._spectrum = Spectrum(normalised, exact=exact)
 
     def __len__(self) -> int:
         return len(self._graph)
@@ -114,7 +127,7 @@ class NormalisedCut:
         n_starts = min(n_starts, max(5, int(_MAX_WORK / (n * k**2))))
         starts = by_degree[rng.permutation(n)[:n_starts]]
         with parallel.one_blas_thread():  # the matrices are too small for more
-            found = [_discretise(rows, start) for start in starts]
+            found = discretise.partitions(rows, starts)
             values = _values(self._graph, self._degree, found, k)
         # Of values that are equal to rounding the first is taken.
         return found[int(np.argmax(values <= values.min() + 1e-12))]
@@ -375,32 +388,10 @@ def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
     return capped
 
 
-def _discretise(rows: np.ndarray, start: int) -> np.ndarray:
-    """Rotate unit rows until the nearest axis of each is stable; return that axis."""
-    k = rows.shape[1]
-    rotation = np.empty((k, k))
-    rotation[:, 0] = rows[start]
-    closeness = np.zeros(len(rows))
-    for j in range(1, k):
-        closeness += np.abs(rows @ rotation[:, j - 1])
-        rotation[:, j] = rows[np.argmin(closeness)]
-    labels = np.full(len(rows), -1)
-    for _ in range(_MAX_ROUNDS):
-        axis = np.argmax(rows @ rotation, axis=1)
-        if np.array_equal(axis, labels):
-            break
-        labels = axis
-        indicator = np.zeros((len(rows), k))
-        indicator[np.arange(len(rows)), labels] = 1
-        left, _, right = np.linalg.svd(indicator.T @ rows)
-        rotation = right.T @ left.T
-    return labels
-
-
 def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
     """Return the value of each partition, worked out once for equal ones."""
     known: dict[bytes, float] = {}
-    keys = [ranks(first_places(labels, k))[0][labels].tobytes() for labels in found]
+    keys = [labels.tobytes() for labels in found]
     for key, labels in zip(keys, found, strict=True):
         if key not in known:
             known[key] = _value(graph, degree, labels, k)
@@ -425,15 +416,20 @@ class Spectrum:
     ----------
     A : ndarray of shape (n, n)
         A symmetric float64 matrix, which is overwritten.
+    exact : bool, default=False
+        Whether LAPACK finds the vectors whatever the number of rows.
 
     Notes
     -----
     The matrix is made tridiagonal once, in time n^3 and in its own memory; after that k
-    eigenvectors take time n^2 k by bisection and inverse iteration, and do not hang on
-    which others were asked for. These are the steps of LAPACK's ``syevr`` with its
-    sizes of blocks: for k < n the result is that of ``scipy.linalg.eigh``, bit by bit.
-    Above 4,000 rows, fewer than n / 10 vectors are found by Lanczos iteration instead,
-    in time n^2 k.
+    eigenvectors take time n^2 k by bisection and inverse iteration. These are the steps
+    of LAPACK's ``syevr`` with its sizes of blocks: for k < n the result is that of
+    ``scipy.linalg.eigh``, bit by bit.
+
+    Above 1,000 rows, fewer than n / 10 vectors are found by block Krylov iteration from
+    a fixed start instead, until residuals are below 1e-12, in time n^2 k. All k up to
+    24, 48, 96, ... share one such iteration. Either way the vectors for k do not depend
+    on which others were asked for.
 
     Examples
     --------
@@ -442,8 +438,9 @@ class Spectrum:
     (array([3.]), array([[0.707, 0.707]]))
     """
 
-    def __init__(self, A: np.ndarray):
-        self._matrix = A
+    def __init__(self, A: np.ndarray, *, exact: bool = False):
+        self._matrix, self._exact = A, exact
+        self._iterated: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def __len__(self) -> int:
         return len(self._matrix)
@@ -451,18 +448,53 @@ class Spectrum:
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, ascending, and their vectors, (n, k)."""
         n = len(self)
-        if n > _LARGE and k < n // 10:  # some 100 products with a vector, not n of them
-            with suppress(sparse.linalg.ArpackNoConvergence):
-                return self._iterate(k)
+        if n > _LARGE and k < n // 10 and not self._exact:
+            width = _NARROWEST
+            while 3 * width < 4 * k:
+                width *= 2
+            if width not in self._iterated:
+                self._iterated[width] = self._iterate(width)
+            found = self._iterated[width]
+            if found is not None:
+                return found[0][-k:], found[1][:, -k:].copy()
         # On small matrices threads wait for each other longer than they work.
         with parallel.one_blas_thread() if n < _SMALL else nullcontext():
             return self._vectors(k)
 
-    def _iterate(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        start = np.random.default_rng(0).normal(size=len(self))
-        return sparse.linalg.eigsh(
-            self._matrix, k, which="LA", v0=start, ncv=max(2 * k + 20, 60), tol=0
-        )
+    def _iterate(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return ``width`` eigenvalues and vectors, three in four of them settled.
+
+        None where they do not settle.
+        """
+        start = np.random.default_rng(0).standard_normal((len(self), width))
+        Q = np.linalg.qr(start)[0]
+        for _ in range(_RESTARTS):
+            basis, product = self._krylov(Q)
+            values, turn = linalg.eigh(
+                basis.T @ product, check_finite=False, driver="evd"
+            )
+            values, turn = values[-width:], turn[:, -width:]
+            Q = basis @ turn
+            off = np.linalg.norm(product @ turn - Q * values, axis=0)
+            if off[-(3 * width // 4) :].max() <= _SETTLED * max(abs(values[-1]), 1):
+                return values, Q
+        return None
+
+    def _krylov(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return an orthonormal basis of Q, A Q, A^2 Q, ... and A times that."""
+        width = Q.shape[1]
+        basis = np.empty((len(Q), width * _BLOCKS), order="F")
+        product = np.empty_like(basis)
+        for i in range(_BLOCKS):
+            begin, end = width * i, width * (i + 1)
+            basis[:, begin:end] = Q
+            Q = product[:, begin:end] = self._matrix @ Q
+            if i < _BLOCKS - 1:
+                known = basis[:, :end]
+                for _ in range(2):  # once leaves too much of what is known
+                    Q = Q - known @ (known.T @ Q)
+                Q = np.linalg.qr(Q)[0]
+        return basis, product
 
     @cached_property
     def _reduced(self) -> tuple:
@@ -472,7 +504,8 @@ class Spectrum:
         """
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
-        A = self._matrix.copy() if len(self) > _LARGE else self._matrix
+        may_iterate = len(self) > _LARGE and not self._exact
+        A = self._matrix.copy() if may_iterate else self._matrix
         n = len(A)
         n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
         reduced = lapack.dsytrd(A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1)

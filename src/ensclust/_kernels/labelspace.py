@@ -17,7 +17,7 @@ from ensclust._kernels.square import PAIR_SUMS
 
 LANES = 32  # regions whose tables lie side by side; of 32 bits twice as many
 _BELOW = 1 - 1e-9  # by which rounding cannot lower a bound of sums
-_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
 @jit

@@ -6,7 +6,7 @@ from ensclust._kernels._jit import jit
 from ensclust._kernels.lifting import LANES, add_up, fill_tables, scratch
 from ensclust._kernels.square import COMPLETE, PAIR_SUMS, SINGLE, combine, mean
 
-_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
 @jit
@@ -93,7 +93,7 @@ def gather_lanes(
     other, buffer = np.zeros_like(total), np.zeros((LANES, _BUFFER), S.dtype)
     lane_weight, lane_share = np.ones(LANES, np.int64), np.ones(LANES)
     own, half = np.empty((LANES, codes.shape[1]), codes.dtype), LANES // 2
-    own[:] = codes[edge[regions[0]]]  # lanes that nobody looks at
+    own[:] = codes[edge[regions[0]]]  # for lanes that are not used
     for lane in range(regions.shape[0]):
         y = regions[lane]
         lane_share[lane] = share[y]

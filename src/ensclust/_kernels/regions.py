@@ -10,7 +10,7 @@ import numpy as np
 from ensclust._kernels._jit import jit
 
 LANES = 64  # regions whose tables lie side by side, so that one look-up serves all
-_BUFFER = 64  # columns written at a time: entry by entry, memory would be waited for
+_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
 @jit

@@ -79,7 +79,7 @@ def largest(row, alive, x):
 
 @jit
 def largest_of(row, alive):
-    """Return the largest alive entry, 0 if there is none: branchless, so it flies."""
+    """Return the largest alive entry, 0 if there is none; branchless, to vectorise."""
     most = np.uint32(0)
     for z in range(row.shape[0]):
         most = max(most, np.uint32(row[z]) & alive[z])

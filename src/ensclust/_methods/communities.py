@@ -134,7 +134,7 @@ class Communities(MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.similarity == "propagated":
-            return ECPCSMC(n_jobs=self.n_jobs)._similarity(counts, weights)
+            return ECPCSMC(exact=True, n_jobs=self.n_jobs)._similarity(counts, weights)
         return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
 

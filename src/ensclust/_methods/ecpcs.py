@@ -69,15 +69,20 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
         family="tree",
     )
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
 
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
         own = self._find_cluster_weights(counts, weights)
         mass = cluster_mass(counts, weights, own)
-        Z = similarity.propagate(weigh(W, mass), self.steps)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
         return CoAssociation(counts, Z, weights=weights, cluster_weights=own)
 
 
@@ -139,13 +144,24 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
         is_soft=True,
     )
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
+
+    def _is_exact(self) -> bool:
+        return self.exact
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, self._mass(counts, weights)), self.steps)
+        mass = self._mass(counts, weights)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
+        if counts.n_clusterings > 2:
+            return Z
         # The graph of two clusterings is bipartite: walks that start on different
         # sides never meet, and Z is 0 between them.
-        return np.maximum(Z, W) if counts.n_clusterings == 2 else Z
+        return np.maximum(Z, similarity.jaccard(counts, n_jobs=self.n_jobs))

@@ -75,11 +75,17 @@ class ECPCSBG(BipartiteCut):
     )
 
     steps: int = parameter(positive(), default=20)
+    exact: bool = parameter("boolean", default=False)
 
     def _needed_memory(self, counts: Counts) -> int:
-        return propagation_bytes(counts.n_base_clusters, self.steps)
+        n = counts.n_base_clusters
+        return propagation_bytes(n, self.steps, exact=self.exact)
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
-        W = similarity.jaccard(counts, n_jobs=self.n_jobs)
-        Z = similarity.propagate(weigh(W, cluster_mass(counts, weights)), self.steps)
+        mass = cluster_mass(counts, weights)
+        Z = similarity.propagate(
+            weigh(similarity.jaccard(counts, n_jobs=self.n_jobs), mass),
+            self.steps,
+            exact=self.exact,
+        )
         return within_clusterings(Z, counts)

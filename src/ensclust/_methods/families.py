@@ -125,7 +125,8 @@ class MetaClustering(Sharing):
     def _partitioner(
         self, similarity: np.ndarray, counts: Counts, weights, seed: int
     ) -> Callable[[int], list[np.ndarray]]:
-        graph = NormalisedCut(similarity, mass=self._mass(counts, weights))
+        mass = self._mass(counts, weights)
+        graph = NormalisedCut(similarity, mass=mass, exact=self._is_exact())
         return lambda k: [graph.labels(k, random_state=seed)]
 
     def _find_cluster_weights(
@@ -137,6 +138,10 @@ class MetaClustering(Sharing):
     def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
         """Return how many nodes of the graph each base cluster is, None for one."""
         return cluster_mass(counts, weights)
+
+    def _is_exact(self) -> bool:
+        """Whether the cut uses LAPACK's eigenvectors for any number of clusters."""
+        return False
 
 
 class BipartiteCut(Weighted, Method):

@@ -8,8 +8,8 @@ SHARED_WORDING = {
     "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. If the method cannot form that
         many, it warns and returns fewer. "auto" uses the number that
-        :func:`ensclust.select_k` suggests for the base clusterings; the attribute
-        ``selection_`` then shows why.""",
+        :func:`ensclust.select_k` suggests, 1 if features do not differ from noise; the
+        attribute ``selection_`` then shows why.""",
     "n_clusterings": """n_clusterings : int, default=20
         Number of base clusterings to generate; ignored with precomputed labels.""",
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None
@@ -61,6 +61,11 @@ SHARED_WORDING = {
         Directory in which linkage in label space saves its merges, so that an
         interrupted fit resumes when the same call is repeated; deleted when finished.
         Linkage with a matrix, or with max_regions, takes minutes and saves nothing.""",
+    "exact": """exact : bool, default=False
+        Whether random-walk similarities are exact to float64 rounding. If False, those
+        of 700 or more base clusters are computed in float32, several times faster and
+        with errors below 1e-5, see :func:`ensclust.similarity.propagate`; the labels
+        are the same except for near ties. Fewer base clusters are always exact.""",
     "linkage": """linkage : "average", "single" or "complete", default="average"
         Similarity of two groups: the mean, largest or smallest over their pairs.""",
     "init": """init : "random" or array-like of shape (k,) or (n_starts, k)

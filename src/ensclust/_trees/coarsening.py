@@ -1,7 +1,7 @@
-"""Coarsening: agglomeration of many label rows, up to some regions, by near ones only.
+"""Coarsening: agglomeration of many label rows to some regions, by near ones only.
 
 Average linkage is reducible: two regions that are nearest to each other may be merged
-at once. Whoever is nearest shares nearly all clusters, so it is looked for among few:
+at once. The nearest one shares nearly all clusters, so it is searched for among few:
 the regions are sorted by their labels, once beginning with each clustering, and
 compared within windows of each order. What is merged is what exact linkage would
 merge, unless a nearest neighbour shares no window.
@@ -176,7 +176,7 @@ class Coarsening:
         return np.argsort(key, kind="stable")
 
     def _merge(self, near, limit, n_merges: int) -> tuple[np.ndarray, np.ndarray]:
-        """Merge regions that are nearest to each other, at most so many pairs."""
+        """Merge regions that are nearest to each other, at most ``n_merges`` pairs."""
         old, n_entries = self.regions, len(self.regions.cluster)
         low, high = old.edge[:-1].copy(), old.edge[1:].copy()
         cluster, count = np.empty((2, 2 * n_entries), np.int32)
@@ -204,8 +204,8 @@ class Coarsening:
     def fixed_point(self) -> tuple[np.ndarray, float]:
         """Return the (R, R) similarities of regions as uint32, and their unit.
 
-        For complete labels. The diagonal holds no similarity of use. The caller answers
-        for memory, 4 R^2 bytes.
+        For complete labels. The diagonal is not used. The caller makes sure that there
+        is memory for it, 4 R^2 bytes.
         """
         regions, n = self.regions, len(self.regions)
         terms = 1 if self.all_pairs else len(self.n_labels)

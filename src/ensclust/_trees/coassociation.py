@@ -28,7 +28,7 @@ from ensclust._support.validation import (
 )
 from ensclust._trees.known_rows import Affinity
 
-DEFAULT_MEMORY = 2**31  # bytes that a matrix may take unless the caller says otherwise
+DEFAULT_MEMORY = 2**31  # bytes that a matrix may take by default
 _ROWS = 512  # rows that a thread lifts at a time
 
 
@@ -140,7 +140,7 @@ class CoAssociation:
         return blocks
 
     def _check_loaded(self) -> None:
-        """Raise ValueError where the arrays, of a file, do not fit together."""
+        """Raise ValueError if arrays loaded from a file do not fit together."""
         check_ensemble(self.ensemble)
         self.affinity.check(self.ensemble)
         replace(self.affinity, similarity=self.similarity, weights=self.weights).check(
@@ -227,8 +227,8 @@ class CoAssociation:
     def of_leaves(self, who: str, pair_bytes: int, max_memory: int) -> sparse.csr_array:
         """Return the similarities of leaves above 0, (L, L) sparse.
 
-        Raises MemoryError where the graph that ``who`` makes of them, of so many bytes
-        for each, would take more than ``max_memory`` bytes.
+        Raises MemoryError if the graph that ``who`` makes of them, ``pair_bytes`` for
+        each, would take more than ``max_memory`` bytes.
         """
         parts, n_entries = [], 0
         for rows in self._upper_strips(np.finfo(np.float64).tiny):
@@ -256,7 +256,7 @@ class CoAssociation:
         threshold : float, default=0.5
             Above 0 and up to 1; smaller similarities are left out.
         max_memory : int, default=2 GiB
-            Raises MemoryError where the result would take more bytes.
+            Raises MemoryError if the result would take more bytes.
 
         Returns
         -------
@@ -330,8 +330,8 @@ class CoAssociation:
         """Return (R, R) integers: clusterings that agree, over all pairs of objects.
 
         An entry sums, over the pairs of objects of two regions, the clusterings that
-        put the two together. For the identity similarity. The caller answers for
-        memory and overflow.
+        put the two together. For the identity similarity. The caller makes sure that
+        memory and the type suffice.
         """
         return self._between(
             regions,
@@ -359,8 +359,8 @@ class CoAssociation:
 
         Notes
         -----
-        The diagonal holds no similarity of use. Finer than float32 in the same space:
-        similarity = entry * unit to 1e-8. The caller answers for memory.
+        The diagonal is not used. Finer than float32 in the same space:
+        similarity = entry * unit to 1e-8. The caller makes sure that memory suffices.
         """
         if self._weight_of_both() is not None:
             msg = (
@@ -433,9 +433,9 @@ class CoAssociation:
     def expand_strangers(self, *, n_jobs: int | None = None) -> CoAssociation:
         """Split the fragments whose objects are closer to others than to each other.
 
-        Only ``pairs="all"`` is asked; elsewhere equal objects are merged first. (They
-        have similarity 1, or with weights of base clusters and complete labels the
-        largest that they have.)
+        Only for ``pairs="all"``; otherwise equal objects are merged first. (Their
+        similarity is 1, or with weights of base clusters and complete labels the
+        largest that either has.)
         """
         counts = self.leaves.counts
         rows = np.flatnonzero(counts > 1)

@@ -60,7 +60,7 @@ class Dendrogram:
         )
 
     def _check_loaded(self) -> None:
-        """Raise ValueError where the arrays, of a file, do not fit together."""
+        """Raise ValueError if arrays loaded from a file do not fit together."""
         _check_tree(self.leaf_of_object, self.merges, self.heights)
         check_array("leaf_heights", self.leaf_heights, (self.n_leaves,), kinds="f")
 

@@ -1,4 +1,4 @@
-"""KeptMerges: the state of a long linkage in a file, to go on from after a stop."""
+"""KeptMerges: the state of a long linkage in a file, to resume it from."""
 
 import signal
 import threading
@@ -12,7 +12,7 @@ import numpy as np
 from ensclust._files.checkpoint import Checkpoint
 from ensclust._support.digests import digest
 
-INTERVAL = 10.0  # seconds between two writings
+INTERVAL = 10.0  # seconds between two saves
 _STAGE = "merges"
 _OTHER = "other clusterings or parameters, or another random_state"
 
@@ -43,7 +43,7 @@ class KeptMerges:
         """Fill arrays from the file; return False where there is none."""
         found = self._kept.load(_STAGE)
         if found is None:
-            self.save(state, at_once=True)  # rather now than after hours
+            self.save(state, at_once=True)  # an error now, rather than after hours
             self.path.unlink()
             return False
         for name, array in state.items():
@@ -56,11 +56,11 @@ class KeptMerges:
         return True
 
     def damaged(self) -> ValueError:
-        """Return the error for a file that no run of ours has written so."""
+        """Return the error for a file that no linkage can have written."""
         return self._kept.damaged(_STAGE)
 
     def save(self, state: dict[str, np.ndarray], *, at_once: bool = False) -> None:
-        """Write the arrays, if the last time is long ago."""
+        """Write the arrays, if the last save is long enough ago."""
         if at_once or time.monotonic() - self._saved >= INTERVAL:
             self._kept.save(_STAGE, state)
             self._saved = time.monotonic()
@@ -71,9 +71,9 @@ class KeptMerges:
 
 
 def _is_sound(near, best, asked, born, alive, merged, similarity) -> bool:
-    """Whether merges are those of a forest, and the chains that are known have ends.
+    """Return whether the merges form a forest, and all known chains end.
 
-    Kernels follow all of these indices unchecked.
+    Kernels follow all of these indices without checks.
     """
     n, n_merged = len(alive), int(np.count_nonzero(~alive))
     now = np.arange(n_merged)
@@ -107,10 +107,10 @@ def _all_within(numbers: np.ndarray, low: int, stop: int) -> bool:
 
 @contextmanager
 def held_interrupts() -> Iterator[Callable[[], bool]]:
-    """Hold Ctrl-C back while state is half changed.
+    """Defer Ctrl-C while the state is half changed.
 
-    Yields a function that tells whether it was pressed. Outside of the main thread,
-    which alone is interrupted, nothing is held.
+    Yields a function that returns whether it was pressed. Does nothing outside the
+    main thread, the only one that is interrupted.
     """
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -36,7 +36,7 @@ from ensclust._trees.routes import (
 FULL = 2**31 - 1  # a similarity of 1 in fixed point
 _CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
 _MANY = 20_000  # label rows from which linkage without a matrix may take minutes
-_QUESTIONS = 4  # per label row, the first search included: 3 for counts, 4 for others
+_PASSES = 2  # over all rows that linkage takes per label row, the survey included
 
 
 def link(
@@ -355,7 +355,7 @@ def _leaf_heights(coassociation, merges, heights) -> np.ndarray:
 
 
 def warn_of_time(route: LabelSpace) -> None:
-    """Say how long linkage without a matrix takes, where that is a minute or more."""
+    """Warn if linkage that begins without a matrix takes a minute or more."""
     seconds, n = expected_seconds(route), len(route.weight)
     if seconds >= 60:
         warn(
@@ -367,9 +367,10 @@ def warn_of_time(route: LabelSpace) -> None:
 
 
 def expected_seconds(route: LabelSpace) -> float:
-    """Return how long all merges take, if every step takes as long as the first.
+    """Return how long all merges take, by the time of the first rounds of chains.
 
-    Rounds of chains are timed for half a second.
+    Later rounds are shorter, as there are fewer regions. Rounds are timed for half a
+    second.
     """
     n = len(route.weight)
     tips, near, best = np.arange(min(n, _CHAINS)), np.zeros(n, np.int64), np.zeros(n)
@@ -378,4 +379,4 @@ def expected_seconds(route: LabelSpace) -> float:
     while elapsed < 0.5:
         route.nearest(tips, near, best)
         n_rounds, elapsed = n_rounds + 1, time.perf_counter() - begin
-    return elapsed / n_rounds * _QUESTIONS * n / len(tips)
+    return elapsed / n_rounds * _PASSES * n / len(tips)

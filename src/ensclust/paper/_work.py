@@ -93,7 +93,7 @@ def _usual(
 ) -> Iterator[tuple[Key, np.ndarray]]:
     """Compute the consensus for each number of clusters of each key."""
     for key in keys:
-        steps = {} if key.steps is None else {"steps": key.steps}
+        steps = {} if key.steps is None else {"steps": key.steps, "exact": True}
         yield (
             key,
             consensus(
@@ -119,7 +119,7 @@ def _by_steps(
     steps = sorted({*_protocol.STEP_VALUES, *(key.steps or 1 for key in keys)})
     for length, Z in zip(steps, similarity.propagations(weights, steps), strict=True):
         chosen = [key for key in keys if key.steps == length]
-        with mock.patch.object(similarity, "propagate", lambda *_, Z=Z: Z):
+        with mock.patch.object(similarity, "propagate", lambda *_, Z=Z, **__: Z):
             found = list(_usual(ensemble, chosen, seed))
         yield from found
 

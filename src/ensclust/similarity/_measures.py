@@ -9,7 +9,6 @@ A = D^-1/2 W D^-1/2 with D the degrees, where P^s (P^s)^T is A^s D A^s between D
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,13 @@ from ensclust import _kernels
 from ensclust._ensemble.ensemble import Ensemble, as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel, validation
+from ensclust.similarity import _leading
 
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
 _MAX_DOUBLED = 32  # more steps are summed faster in closed form
-_LARGE = 4000  # nodes from which float32 saves half the time, with errors of 1e-6
+_MANY = 700  # nodes from which Z need not be exact where it is only compared
+_STRIP = 256  # rows that are worked on at a time
 
 
 def jaccard(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
@@ -41,7 +42,7 @@ def jaccard(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
     -------
     ndarray of shape (Nc, Nc)
         ``|A ∩ B| / |A ∪ B|`` with unit diagonal; 0 inside one clustering. Time
-        N M^2 / 2 for counting, memory 3 Nc^2 numbers.
+        N M^2 / 2 for counting, memory 2 Nc^2 numbers.
 
     Examples
     --------
@@ -54,17 +55,19 @@ def jaccard(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
     """
     if not hasattr(ensemble, "intersections"):  # anything that an Ensemble takes
         ensemble = Ensemble(ensemble)
-    overlap = ensemble.intersections(n_jobs=n_jobs)
-    union = np.add.outer(ensemble.sizes, ensemble.sizes)
-    union -= overlap
-    # A cluster without objects (a row of Ensemble.take) has similarity 1 to itself.
-    np.maximum(union, 1, out=union)
-    weights = np.divide(overlap, union, dtype=np.float64)
+    overlap, sizes = ensemble.intersections(n_jobs=n_jobs), ensemble.sizes
+    weights = np.empty(overlap.shape)
+    for i, j in parallel.strips(len(overlap), _STRIP):
+        union = np.add.outer(sizes[i:j], sizes)
+        union -= overlap[i:j]
+        # A cluster without objects (a row of Ensemble.take) has an empty union.
+        np.maximum(union, 1, out=union)
+        np.divide(overlap[i:j], union, out=weights[i:j])
     np.fill_diagonal(weights, 1.0)
     return weights
 
 
-def propagate(W: Any, steps: int = 20) -> np.ndarray:
+def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
     """Cosine similarity of random-walk trajectories of ``steps`` steps (Z).
 
     Parameters
@@ -74,6 +77,9 @@ def propagate(W: Any, steps: int = 20) -> np.ndarray:
         Ensemble stands for its :func:`jaccard` coefficients.
     steps : int, default=20
         Length t of the trajectories.
+    exact : bool, default=True
+        Whether Z is exact to rounding of float64. If not, graphs of 700 nodes or more
+        are propagated in float32, with errors below 1e-5.
 
     Returns
     -------
@@ -87,8 +93,14 @@ def propagate(W: Any, steps: int = 20) -> np.ndarray:
     matrix ``sum_s P^s (P^s)^T`` is summed without forming them: by doubling, about 11
     products of n x n matrices for t = 20, not 40; beyond 32 steps in closed form from
     an eigendecomposition, whatever t is, unless degrees differ by more than eight
-    orders of magnitude. Memory about seven such matrices, eight in closed form; up to
-    32 steps they are float32 above 4,000 nodes, where Z is right to about 1e-6.
+    orders of magnitude. Memory about seven such matrices, eight in closed form.
+
+    With ``exact=False``, and at least 700 nodes, the first two terms of the sum are
+    multiplied out in float32, or the first three, and the others follow from the
+    leading 100 or so eigenvectors, whatever t is: two to three products. What that
+    leaves out of Z is bounded by 5e-6. Where the spectrum decays too slowly for that
+    bound, as it does for random clusterings, the whole sum is found by doubling in
+    float32, with errors of about 1e-6. Memory at most four matrices of float64.
 
     Examples
     --------
@@ -97,14 +109,33 @@ def propagate(W: Any, steps: int = 20) -> np.ndarray:
            [0., 1., 0.],
            [1., 0., 1.]])
     """
-    return next(propagations(W, [steps]))
+    W, steps = _graph(W), validation.check_steps(steps)
+    if exact or len(W) < _MANY:
+        return next(propagations(W, [steps]))
+    degree = W.sum(axis=1) - W.diagonal()
+    linked = degree > 0
+    if not linked.any() or _is_uneven(degree[linked]):
+        return next(propagations(W, [steps]))
+    root = np.sqrt(degree[linked]).astype(np.float32)
+    A = (W if linked.all() else W[np.ix_(linked, linked)]).astype(np.float32)
+    del W  # which the caller may have given away
+    np.fill_diagonal(A, 0)
+    A /= root[:, None]
+    A /= root
+    total = None
+    if steps >= _leading.FEWEST:
+        total = _leading.sum_of_walks(A, root, steps)
+    if total is None:
+        total = _gram_by_doubling(A, root, steps)
+    del A
+    return _among(_cosine(_mirrored(total)), linked)
 
 
-def propagation_bytes(n_nodes: int, steps: int) -> int:
+def propagation_bytes(n_nodes: int, steps: int, *, exact: bool = True) -> int:
     """Return the memory of :func:`propagate`, with that of the graph, in bytes."""
-    if steps > _MAX_DOUBLED:
-        return 8 * 8 * n_nodes**2
-    return (7 * 8 if n_nodes <= _LARGE else 4 * 8) * n_nodes**2
+    if not exact and n_nodes >= _MANY:
+        return 4 * 8 * n_nodes**2
+    return (7 if steps <= _MAX_DOUBLED else 8) * 8 * n_nodes**2
 
 
 def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
@@ -120,8 +151,9 @@ def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
     Yields
     ------
     ndarray of shape (n, n)
-        Z for each length, in the given order. Two products of n x n matrices each
-        after the eigendecomposition; memory about eight such matrices.
+        Z for each length, in the given order, exact to rounding of float64. Two
+        products of n x n matrices each after the eigendecomposition; memory about
+        eight such matrices.
 
     Examples
     --------
@@ -135,16 +167,8 @@ def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
     linked = degree > 0
     if not linked.all():
         W, degree = W[np.ix_(linked, linked)], degree[linked]
-    sums = grams(W, degree, steps)
-    del W  # which is overwritten, or freed where float32 takes its place
-    for gram in sums:
-        cosine = _cosine(gram.astype(np.float64, copy=False))
-        if linked.all():
-            yield cosine
-        else:
-            Z = np.eye(len(linked))
-            Z[np.ix_(linked, linked)] = cosine
-            yield Z
+    for gram in grams(W, degree, steps):
+        yield _among(_cosine(gram), linked)
 
 
 def trajectories(W: Any, steps: int) -> np.ndarray:
@@ -376,11 +400,42 @@ def _overlap(ensemble: Counts, codes: np.ndarray, weight: np.ndarray) -> np.ndar
     return overlap
 
 
+def _graph(W: Any) -> np.ndarray:
+    """Return the weights of a graph, checked."""
+    return validation.check_square(
+        jaccard(W) if hasattr(W, "intersections") else W, "W"
+    )
+
+
 def _off_diagonal(W: Any) -> np.ndarray:
-    W = jaccard(W) if hasattr(W, "intersections") else W
-    W = validation.check_square(W, "W").copy()
+    W = _graph(W).copy()
     np.fill_diagonal(W, 0)
     return W
+
+
+def _is_uneven(degree: np.ndarray) -> bool:
+    """Whether degrees above 0 differ so much that digits would be lost."""
+    return bool(len(degree) and degree.max() > _MAX_DEGREE_RATIO * degree.min())
+
+
+def _among(cosine: np.ndarray, linked: np.ndarray) -> np.ndarray:
+    """Return Z of all nodes from that of the nodes with neighbours."""
+    if linked.all():
+        return cosine
+    Z = np.eye(len(linked))
+    Z[np.ix_(linked, linked)] = cosine
+    return Z
+
+
+def _mirrored(lower: np.ndarray) -> np.ndarray:
+    """Return the symmetric float64 matrix whose lower triangle is given."""
+    whole = np.empty(lower.shape)
+    for i, j in parallel.strips(len(lower), _STRIP):
+        whole[i:j, :i] = lower[i:j, :i]
+        corner = np.tril(lower[i:j, i:j])
+        whole[i:j, i:j] = corner + np.tril(corner, -1).T
+        whole[:i, i:j] = whole[i:j, :i].T
+    return whole
 
 
 def _cosine(gram: np.ndarray) -> np.ndarray:
@@ -399,21 +454,16 @@ def grams(
     """Yield the sum of P^s (P^s)^T over s = 1..t for each t of ``steps``.
 
     ``W`` is overwritten. By doubling up to 32 steps, beyond that, or for several t, in
-    closed form. Memory six matrices, of float32 above 4,000 nodes; in closed form
-    seven, eight for several t.
+    closed form. Memory six matrices; in closed form seven, eight for several t.
     """
-    is_uneven = len(W) and degree.max() > _MAX_DEGREE_RATIO * degree.min()
-    is_closed = not is_uneven and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)
-    if len(W) > _LARGE and not (is_uneven or is_closed):
-        W, degree = W.astype(np.float32), degree.astype(np.float32)
+    is_closed = not _is_uneven(degree) and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)
     root = np.sqrt(degree)
     W /= root[:, None]
     W /= root
     spectrum = _spectrum(W, root) if is_closed and len(W) else None
     for length in steps:
         if spectrum is None:
-            gram = _gram_by_doubling(W, root, length)  # float32: symmetric to 1e-6
-            yield (gram + gram.T) / 2 if gram.dtype == np.float32 else gram
+            yield _gram_by_doubling(W, root, length)
         else:
             yield _gram_in_closed_form(length, spectrum)
 
@@ -432,21 +482,9 @@ def _gram_in_closed_form(steps: int, spectrum: tuple) -> np.ndarray:
     With eigenvalues l the sum is V (G ∘ K) V^T, where K_ij = sum_s (l_i l_j)^s.
     """
     eigenvalues, V, inner = spectrum
-    kernel = _geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
+    kernel = _leading.geometric_sum(np.multiply.outer(eigenvalues, eigenvalues), steps)
     kernel *= inner
     return V @ kernel @ V.T
-
-
-def _geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:
-    """Return q + q^2 + ... + q^steps by doubling, exact also where q is near 1."""
-    total, power = q.copy(), q.copy()
-    for bit in bin(steps)[3:]:
-        total += power * total
-        power *= power
-        if bit == "1":
-            total = q + q * total
-            power *= q
-    return total
 
 
 def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray:
@@ -466,9 +504,9 @@ def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray
             to_square.append(power)
         total += _square(power * root)
     for place, bit in enumerate(bits[3:], start=4):
-        total += _symmetric_product(power @ total, power)
+        total += _leading.symmetric_product(power @ total, power)
         if bit == "1":
-            total = _square(A * root) + _symmetric_product(A @ total, A)
+            total = _square(A * root) + _leading.symmetric_product(A @ total, A)
         if place < len(bits):
             power = _square(power) @ A if bit == "1" else _square(power)
     total /= root[:, None]
@@ -479,12 +517,3 @@ def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray
 def _square(A: np.ndarray) -> np.ndarray:
     """Return A A^T; BLAS works out one triangle only."""
     return A @ A.T
-
-
-def _symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A B, known to be symmetric, from its blocks on and above the diagonal."""
-    product = np.empty_like(A)
-    for i, j in pairwise(np.linspace(0, len(A), 5).astype(int)):
-        np.matmul(A[i:j], B[:, i:], out=product[i:j, i:])
-        product[j:, i:j] = product[i:j, j:].T
-    return product

@@ -1,0 +1,63 @@
+"""The discretisation against its definition, one start after the other."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensclust import similarity
+from ensclust._cuts import discretise
+from ensclust._cuts.partition import NormalisedCut
+from ensclust.metrics import ari
+from strategies import random_ensemble
+
+
+def literal(rows, start):
+    """Rotate from one start, every round anew."""
+    n, k = rows.shape
+    rotation, closeness = np.empty((k, k)), np.zeros(n)
+    rotation[:, 0] = rows[start]
+    for j in range(1, k):
+        closeness += np.abs(rows @ rotation[:, j - 1])
+        rotation[:, j] = rows[np.argmin(closeness)]
+    labels = np.full(n, -1)
+    for _ in range(discretise.MAX_ROUNDS):
+        axis = np.argmax(rows @ rotation, axis=1)
+        if np.array_equal(axis, labels):
+            break
+        labels = axis
+        left, _, right = np.linalg.svd(np.eye(k)[labels].T @ rows)
+        rotation = right.T @ left.T
+    return labels
+
+
+def unit_rows(n, k, seed):
+    rows = np.random.default_rng(seed).normal(size=(n, k))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@given(n=st.integers(12, 60), k=st.integers(2, 5), seed=st.integers(0, 10**6))
+def test_starts_end_where_each_would_end_alone(n, k, seed):
+    rows = unit_rows(n, k, seed)
+    starts = np.arange(0, n, 3)
+    found = discretise.partitions(rows, starts)
+    for start, parts in zip(starts, found, strict=True):
+        expected = literal(rows, start)
+        if len(np.unique(expected)) == k:  # else the rotation is not unique
+            assert ari(parts, expected) == 1.0
+
+
+def test_starts_of_an_ensemble_end_where_each_would_end_alone():
+    Z = similarity.propagate(similarity.jaccard(random_ensemble(400, 20, 8, seed=1)))
+    rows = NormalisedCut(Z).embedding(6)[1]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    starts = np.arange(0, len(rows), 5)
+    for start, parts in zip(starts, discretise.partitions(rows, starts), strict=True):
+        assert ari(parts, literal(rows, start)) == 1.0
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20))
+def test_parts_are_numbered_by_first_appearance(axis):
+    order = list(dict.fromkeys(axis))
+    parts, n_parts = discretise.numbered(np.array(axis), 5)
+    assert parts.tolist() == [order.index(one) for one in axis]
+    assert n_parts == len(order)

@@ -190,7 +190,7 @@ def test_the_last_k_is_not_the_answer_for_want_of_better():
         ({"X": CLEAR, "n_null": -1}, ValueError, "n_null=-1"),
         ({"X": CLEAR, "scale": "wide"}, ValueError, "scale='wide'"),
         ({"ensemble": [[0, 1], [1, 1]], "X": CLEAR}, ValueError, "X has 150 rows, but"),
-        ({"X": [["a"]]}, ValueError, "X is no table"),
+        ({"X": [["a"]]}, ValueError, "X is not a table"),
     ],
 )
 def test_wrong_input_is_refused(options, error, message):

@@ -7,7 +7,7 @@ pictures that users of clustree and ConsensusClusterPlus know, from one ensemble
 """
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_digits
+from sklearn.datasets import make_blobs
 
 from ensclust import (
     ClusteringTreeDisplay,
@@ -17,21 +17,22 @@ from ensclust import (
     select_k,
 )
 
-runs = generate(load_digits().data, random_state=0)
+X, _ = make_blobs(800, n_features=6, centers=7, cluster_std=2.2, random_state=3)
+runs = generate(X, random_state=0)
 print(runs)
 
 # %%
 # Each row is the consensus for one k. A dark line means that most of the lower cluster
 # comes from the upper one; the colours are those of the last row.
 
-ClusteringTreeDisplay.from_sweep(runs, range(2, 13), random_state=0)
+ClusteringTreeDisplay.from_sweep(runs, range(2, 11), random_state=0)
 plt.show()
 
 # %%
 # Any clusterings can be drawn in this way, such as Leiden's at several resolutions:
 # ``ClusteringTreeDisplay.from_ensemble(adata.obs[keys], adata.obs["consensus"])``.
 
-sweep = consensus(runs, [4, 7, 10], random_state=0)
+sweep = consensus(runs, [2, 4, 7], random_state=0)
 names = ["coarse", "medium", "fine"]
 ClusteringTreeDisplay.from_ensemble(sweep, sweep[:, -1], names=names)
 plt.show()
@@ -41,5 +42,5 @@ plt.show()
 
 found = select_k(runs, range(2, 16), random_state=0)
 print("best k:", found.best_k)
-ConsensusByKDisplay.from_selection(found, runs, [6, 8, 9, 10, 12])
+ConsensusByKDisplay.from_selection(found, runs, [5, 6, 7, 8, 9])
 plt.show()

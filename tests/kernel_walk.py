@@ -20,6 +20,7 @@ from scipy import sparse
 import ensclust
 from ensclust import Blocks, CoAssociation, Ensemble, _kernels, consensus
 from ensclust._methods import METHODS, make
+from ensclust._quality.noise_test import measure
 from ensclust._trees.linkage import link
 from ensclust.paper import _clusterings
 from ensclust.paper._protocol import Protocol
@@ -81,6 +82,7 @@ def generated(rng):
         generator = ensclust.EnsembleGenerator(4, random_state=0, **options)
         yield np.column_stack(generator.fit(features).label(X))
     yield _clusterings.cluster(X, 2, 2, rules=Protocol(), seed=0).labels
+    yield measure(X, 0).round(9)
 
 
 def walk():

@@ -3,7 +3,10 @@ import json
 import re
 
 import pytest
-from benchmarks import coarsening, relabelling, scale, select_k
+from benchmarks import coarsening, noise, relabelling, scale
+from benchmarks.evidence import __main__ as evidence
+from benchmarks.evidence.report import lost
+from benchmarks.evidence.sets import CHOOSING
 from docs import check_site, make_pages, make_readme, make_reference, make_results
 from docs.make_methods import COLUMNS, TARGET, abilities, about, render
 
@@ -11,7 +14,7 @@ import ensclust
 from conftest import ROOT, pages
 from ensclust._methods import METHODS
 from ensclust._quality.criteria import CRITERIA
-from ensclust._quality.k_selection import DEFAULT_CRITERION
+from ensclust._quality.k_selection import WITH_FEATURES
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SOURCES = [
@@ -72,16 +75,10 @@ def test_the_front_page_has_the_lines_of_the_readme():
     assert lines == [line for line in "".join(found.groups()).splitlines() if line]
 
 
-def measured():
-    path = select_k.RESULTS / "select_k.json"
-    if not path.exists():
-        pytest.skip("no measurements; run: python -m benchmarks.select_k")
-    return json.loads(path.read_text())["rows"]
-
-
 def test_the_page_on_choosing_k_shows_what_was_measured():
-    page = select_k.PAGE.read_text()
-    assert select_k.report(measured()) in page, "run: python -m benchmarks.select_k"
+    page = noise.PAGE.read_text()
+    rows = json.loads(noise.RESULTS.read_text())["rows"]
+    assert noise.report(rows) in page, f"run: {noise.COMMAND}"
     for name in CRITERIA:
         assert f"| `{name}` |" in page
 
@@ -104,10 +101,11 @@ def test_the_page_on_trust_shows_what_relabelling_changes():
     assert text in relabelling.PAGE.read_text(), f"run: {relabelling.COMMAND}"
 
 
-def test_auto_goes_by_the_criterion_that_was_closest_without_knowing_k():
-    rows = [row for row in measured() if row["kind"] == "blind"]
-    best = select_k.table(rows).splitlines()[2]
-    assert best.startswith(f"| **{DEFAULT_CRITERION}** |")
+def test_auto_goes_by_the_rule_that_lost_least_on_the_choosing_half():
+    root = evidence.CHOICE.parent
+    rules = [line.split("|")[1:3] for line in lost(root).splitlines()[2:]]
+    best = next(rule.strip() for rule, half in rules if half.strip() == CHOOSING)
+    assert best == f"tested, {WITH_FEATURES}"
 
 
 def test_the_pages_show_the_figures_of_the_results():

@@ -60,7 +60,8 @@ def take(question: str, options: argparse.Namespace) -> None:
     jobs = [
         Job(one, number)
         for number, one in every
-        if (one.name, number) not in done and one.kind != "noise"
+        if (one.name, number) not in done
+        and (one.kind != "noise" or QUESTIONS[question].has_noise)
     ]
     do = partial(measure, question)
     for _, row in run(jobs, do, title=question, n_jobs=options.n_jobs):

@@ -44,12 +44,15 @@ class Question:
         ``(X, y, run) -> scores``.
     runs : int
         Runs of each dataset.
+    has_noise : bool
+        Whether sets without clusters are asked, too.
     """
 
     title: str
     reference: str
     measure: Callable[[np.ndarray, np.ndarray, int], Scores]
     runs: int = 5
+    has_noise: bool = False
 
 
 def weights(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
@@ -135,6 +138,13 @@ def scaling(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
     return found
 
 
+def how_many(X: np.ndarray, y: np.ndarray, run: int) -> Scores:
+    """Vary the rule that chooses the number of clusters; see ``k.py``."""
+    from benchmarks.evidence.k import choice
+
+    return choice(X, y, run)
+
+
 METHODS = (HC, MC, "ecpcs-bg", "eac", "lwea", "kcc", "cvote", "lwgp", "usenc")
 LOWEST: dict[str, Callable[[int], float]] = {
     "2": lambda n: 2,
@@ -150,6 +160,7 @@ QUESTIONS = {
     "base": Question("What makes the base clusterings?", PAPER, base),
     "lowest": Question("Where do their numbers of clusters begin?", PAPER, lowest),
     "number": Question("How many base clusterings?", PAPER, number, runs=3),
+    "k": Question("How many clusters?", "true k", how_many, runs=1, has_noise=True),
     "scaling": Question("Are features scaled?", f"none, {HC}", scaling),
 }
 

@@ -16,6 +16,7 @@ from ensclust._quality import criteria
 from ensclust._quality.criteria import CRITERIA, suggest
 from ensclust._quality.k_selection import KSelection
 from ensclust._trees import known_rows
+from ensclust.similarity import jaccard
 from strategies import ensembles, random_ensemble
 
 CLEAR = random_ensemble(120, 12, 4, seed=0, noise=0.05)
@@ -135,7 +136,7 @@ def test_the_eigengap_of_equal_clusterings_is_at_their_number_of_clusters():
     truth = np.repeat(np.arange(5), 6)
     for copies in (1, 4):
         ensemble = Ensemble(np.column_stack([truth] * copies))
-        gaps = criteria.eigengaps(ensemble, range(2, 25))
+        gaps = criteria.eigengaps(jaccard(ensemble), range(2, 25))
         assert suggest("eigengap", range(2, 25), gaps) == 5
 
 
@@ -217,7 +218,7 @@ def test_a_sample_is_judged_beyond_n_sample():
     part = select_k(ensemble, range(2, 9), n_sample=300, random_state=0)
     again = select_k(ensemble, range(2, 9), n_sample=300, random_state=0, n_jobs=1)
     assert (whole.n_judged, part.n_judged) == (1500, 300)
-    assert part == again
+    assert (part.scores, part.best_k_range) == (again.scores, again.best_k_range)
     assert np.allclose(part.scores["cdf_area"], whole.scores["cdf_area"], atol=0.05)
     assert part.best_k == whole.best_k == 4
 
@@ -244,7 +245,7 @@ def test_the_default_range_ends_at_the_root_of_n():
         ({"k_range": [0]}, ValueError, "n_clusters=0 is less than 1"),
         ({"k_range": [999]}, ValueError, "n_clusters=999 is larger"),
         ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not supported.*'pac'"),
-        ({"criteria": []}, ValueError, "Use a list of 'anmi'"),
+        ({"criteria": []}, ValueError, "a list with one or more of 'anmi'"),
         ({"n_sample": 1}, ValueError, "n_sample=1; expected an integer >= 2"),
         ({"method": "nosuch"}, ValueError, "method='nosuch' is not supported"),
         ({"stepz": 2}, TypeError, "no parameter 'stepz'"),
@@ -260,7 +261,8 @@ def test_the_repr_names_every_suggestion():
     assert "ecpcs-mc, k from 2 to 6, 120 objects" in text
     for name in CRITERIA:
         assert f"\n  {name} " in text
-    assert text.count("best_k") == 1
+    assert text.count("<- best_k") == 1
+    assert "best_k = 4" in text
 
 
 def test_the_plot_marks_each_suggestion():
@@ -316,10 +318,6 @@ NOISE = {
         rng.normal(size=(n, 10)), random_state=0
     ),
     "uniform": lambda rng, n: generate(rng.uniform(size=(n, 5)), random_state=0),
-    "labels at random": lambda rng, n: rng.integers(0, 5, (n, 20)),
-    "labels of many sizes": lambda rng, n: np.column_stack(
-        [rng.integers(0, k, n) for k in rng.integers(2, 21, 20)]
-    ),
 }
 
 
@@ -335,7 +333,7 @@ def test_no_number_of_clusters_stands_out_of_noise(kind, k_range):
 
 def test_auto_warns_of_noise_too():
     X = np.random.default_rng(0).normal(size=(300, 5))
-    with pytest.warns(UserWarning, match="may mean nothing"):
+    with pytest.warns(UserWarning, match="do not differ from noise"):
         ensclust.ECPCSHC("auto", random_state=0).fit(X)
 
 

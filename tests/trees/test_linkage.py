@@ -160,7 +160,8 @@ def test_the_matrix_is_made_in_the_type_of_its_sums(n, dtype, monkeypatch):
 def test_the_fixed_point_leaves_room_for_every_sum():
     for n_objects in (1, 20_000, 1_300_000, 10**8):
         assert n_objects**2 // 4 * largest(n_objects) < 2**63
-    assert largest(20_000) == 2**28 - 1
+    assert largest(20_000) == 2**31 - 1
+    assert largest(20_000, 28) == 2**28 - 1
     assert largest(1_300_000) >= 2**24
 
 

@@ -19,7 +19,7 @@ def test_objects_on_their_own_keep_their_label_rows():
 
 @pytest.mark.parametrize(
     ("n_objects", "expected"),
-    [(1, 2**28 - 1), (2, 2**28 - 1), (2**20, 2**25 - 1), (10**9, 36)],
+    [(1, 2**31 - 1), (2, 2**31 - 1), (2**20, 2**25 - 1), (10**9, 36)],
 )
 def test_sums_of_the_largest_similarity_fit_64_bits(n_objects, expected):
     found = routes.largest(n_objects)

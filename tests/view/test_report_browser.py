@@ -113,7 +113,8 @@ def resize(page, width):
 
 def test_all_charts_are_drawn(page):
     everywhere = {"clusters", "scatter", "matrix", "agreement", "pairs"}
-    assert drawn(page) == everywhere | {"tree", "selection", "truth"}
+    across = {"selection", "levels", "cdf", "matrices"}
+    assert drawn(page) == everywhere | across | {"tree", "truth"}
 
 
 def test_a_cluster_is_followed_through_the_page(page):
@@ -187,6 +188,42 @@ def test_the_map_shows_certainty_and_other_axes(page):
     page.locator("#scatter-colour [data-value=cluster]").click()
 
 
+def test_the_map_of_the_ensemble_is_a_switch_away(page):
+    places = "Array.from(byId('scatter-chart').data[0].x)"
+    before = page.evaluate(places)
+    page.get_by_role("button", name="Ensemble").click()
+    assert page.evaluate(places) != before
+    assert page.is_hidden("#scatter-axes")
+    assert "t-SNE of the base clusterings" in page.inner_text("#scatter-note")
+    page.get_by_role("button", name="Features").click()
+    assert page.evaluate(places) == before
+    assert page.is_visible("#scatter-axes")
+
+
+def test_a_cluster_is_followed_through_trees_and_classes(page):
+    chosen = "byId('truth-chart').layout.shapes.length"
+    faded = "byId('tree-chart').data.filter((trace) => trace.opacity < 0.5).length"
+    nodes = (
+        "byId('levels-chart').data.at(-1).marker.opacity.filter((o) => o < 1).length"
+    )
+    assert [page.evaluate(what) for what in (chosen, faded, nodes)] == [0, 0, 0]
+    page.locator('#chips [data-cluster="1"]').click()
+    assert page.evaluate(chosen) == 3
+    assert page.evaluate(faded) > 0
+    assert page.evaluate(nodes) > 0
+    page.locator('#chips [data-cluster=""]').click()
+    assert [page.evaluate(what) for what in (chosen, faded, nodes)] == [0, 0, 0]
+
+
+def test_every_cluster_has_a_tick_in_the_matrix(page):
+    ticks = "byId('matrix-chart').layout.xaxis.ticktext"
+    assert page.evaluate(ticks) == ["0", "1", "2"]
+    gap = "apart([1, 2, 2.1, 9], 1, 0, 9)"
+    assert page.evaluate(gap) == [1, 2, 3, 9]
+    assert page.evaluate("apart([7, 8.9, 9], 1, 0, 9)") == [7, 8, 9]
+    assert page.evaluate("chosenTicks(14, 5)") == [0, 3, 6, 9, 13]
+
+
 def test_hovering_shows_values(page):
     page.locator("#clusters-chart .point path").first.hover(force=True)
     hover = page.locator("#clusters-chart .hoverlayer text").first
@@ -243,6 +280,8 @@ def test_hostile_names_stay_text(show, hostile):
     page.locator('#chips [data-cluster="0"]').click()
     page.get_by_label("Search").fill("<script>")
     assert page.locator("#objects-table tbody tr").count() > 0
+    middle = "(chart) => chart.scrollIntoView({block: 'center', behavior: 'instant'})"
+    page.locator("#graph-chart").evaluate(middle)  # not below the bar of clusters
     page.locator("#graph-chart .point").first.hover(force=True)
     hover = page.locator("#graph-chart .hoverlayer text").first
     assert "stolen" in hover.text_content()
@@ -256,7 +295,7 @@ def test_a_page_of_many_objects_says_what_it_shows(show, folder):
     write_report(path, ensemble, ensemble.labels[:, 0])
     page = show(path)
     assert "A sample of 5,000 of 20,000 objects" in page.inner_text("#scatter-note")
-    assert "the exact mean over its pairs" in page.inner_text("#matrix-note")
+    assert "the exact mean over their pairs" in page.inner_text("#matrix-note")
     assert "1,000 least certain of 20,000" in page.inner_text("#objects-note")
 
 

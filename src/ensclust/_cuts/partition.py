@@ -428,8 +428,8 @@ class Spectrum:
 
     Above 1,000 rows, fewer than n / 10 vectors are found by block Krylov iteration from
     a fixed start instead, until residuals are below 1e-12, in time n^2 k. All k up to
-    24, 48, 96, ... share one such iteration. Either way the vectors for k do not depend
-    on which others were asked for.
+    28, 56, 112, ... share one such iteration. Either way the vectors for k do not
+    depend on which others were asked for.
 
     Examples
     --------
@@ -450,7 +450,7 @@ class Spectrum:
         n = len(self)
         if n > _LARGE and k < n // 10 and not self._exact:
             width = _NARROWEST
-            while 3 * width < 4 * k:
+            while 7 * width < 8 * k:
                 width *= 2
             if width not in self._iterated:
                 self._iterated[width] = self._iterate(width)
@@ -462,7 +462,7 @@ class Spectrum:
             return self._vectors(k)
 
     def _iterate(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return ``width`` eigenvalues and vectors, three in four of them settled.
+        """Return ``width`` eigenvalues and vectors, seven in eight of them settled.
 
         None where they do not settle.
         """
@@ -476,7 +476,7 @@ class Spectrum:
             values, turn = values[-width:], turn[:, -width:]
             Q = basis @ turn
             off = np.linalg.norm(product @ turn - Q * values, axis=0)
-            if off[-(3 * width // 4) :].max() <= _SETTLED * max(abs(values[-1]), 1):
+            if off[-(7 * width // 8) :].max() <= _SETTLED * max(abs(values[-1]), 1):
                 return values, Q
         return None
 

@@ -13,6 +13,7 @@ _MODULES = (
     "chain",
     "communities",
     "counting",
+    "dip",
     "embedding",
     "kmeans",
     "labelspace",

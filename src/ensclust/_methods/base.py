@@ -112,14 +112,21 @@ class Method(Parameters):
         self, word: str, counts: Any, solution: Any, seed: int
     ) -> tuple[int, dict[str, Any]]:
         """Return the number of clusters that a word stands for, and what is fitted."""
+        return self._select(counts, seed)
+
+    def _select(self, counts: Any, seed: int, **features) -> tuple[int, dict[str, Any]]:
+        """Return what "auto" stands for; with features, noise is one cluster."""
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
-        from ensclust._quality.k_selection import DEFAULT_CRITERION  # noqa: PLC0415
+        from ensclust._quality import k_selection as defaults  # noqa: PLC0415
 
         found = select_k(
             counts,
-            criteria=[DEFAULT_CRITERION],
+            criteria=[
+                defaults.WITH_FEATURES if features else defaults.DEFAULT_CRITERION
+            ],
             random_state=seed,
             n_jobs=self.n_jobs,
+            **features,
         )
         return found.best_k, {"selection_": found}
 

@@ -26,6 +26,8 @@ from ensclust._support.validation import warn
 from ensclust._trees.coassociation import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ensclust._ensemble.flow import Assignment, Counts, Cut
     from ensclust._methods.base import Method
 
@@ -107,10 +109,18 @@ def count(model: Method, labels: Any, ks: list, checkpoint: Any = None) -> Any:
     )
 
 
-def solve(model: Method, whole: Any, ks: list, seed: int) -> Solved:
+def solve(
+    model: Method,
+    whole: Any,
+    ks: list,
+    seed: int,
+    choose: Callable[[Any, int], tuple[int, dict[str, Any]]] | None = None,
+) -> Solved:
     """Solve what was counted, cut it for each k, and number clusters as they appear.
 
-    ``seed`` decides the method's random choices. The model is not changed.
+    ``seed`` decides the method's random choices. ``choose`` finds the number that
+    "auto" stands for, given the label rows and a seed, where features are at hand. The
+    model is not changed.
     """
     size = whole.n_objects, whole.n_clusterings if whole.in_memory else 0
     ks = [model._check_k(k, *size) for k in ks]
@@ -130,10 +140,12 @@ def solve(model: Method, whole: Any, ks: list, seed: int) -> Solved:
     solution = model._solve(counts, weights=own, seed=seed)
     cuts = []
     for k in ks:
-        is_word = isinstance(k, str)
-        n_clusters, fitted = (
-            model._number_of(k, counts, solution, seed) if is_word else (k, {})
-        )
+        n_clusters: Any = k
+        fitted: dict[str, Any] = {}
+        if k == "auto" and choose is not None:
+            n_clusters, fitted = choose(chosen, seed)
+        elif isinstance(k, str):
+            n_clusters, fitted = model._number_of(k, counts, solution, seed)
         wanted = None if n_clusters is None else min(n_clusters, counts.n_objects)
         found = numbered(solution.cut(wanted, counts), counts, model.n_jobs)
         if wanted is not None and found.n_clusters < wanted:

@@ -150,6 +150,9 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
         n = counts.n_base_clusters
         return propagation_bytes(n, self.steps, exact=self.exact)
 
+    def _is_exact(self) -> bool:
+        return self.exact
+
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         mass = self._mass(counts, weights)
         Z = similarity.propagate(

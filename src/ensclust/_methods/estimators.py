@@ -6,6 +6,7 @@ importing it. ``ensclust.EAC`` is the estimator of the method ``EAC``, made here
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -100,7 +101,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         if reference is not None:
             reference = check_reference(reference, counts.n_objects)
         if sample_weight is None:
-            solved = driver.solve(self, counts, ks, seed)
+            solved = driver.solve(self, counts, ks, seed, self._chooser(X, ks))
         else:
             times = check_sample_weight(sample_weight, counts.n_objects)
             solved = driver.solve_weighted(self, counts, times, ks, seed)
@@ -119,6 +120,13 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         for name, value in (fitted | found.fitted).items():
             setattr(self, name, value)
         return solved
+
+    def _chooser(self, X, ks: list) -> Callable | None:
+        """Return what finds the number that "auto" stands for, with features."""
+        if "auto" not in ks or self._is_precomputed() or is_stream(X):
+            return None
+        X = validate_features(self, X, reset=False)
+        return lambda counts, seed: self._select(counts, seed, X=X, scale=self.scale)
 
     def _counts(self, X, ks: list, seed: int, checkpoint: Any = None) -> Any:
         """Return the Counts of what X is: labels, or features to generate them from."""

@@ -111,8 +111,6 @@ class MetaClustering(Sharing):
     share most with the inputs.
     """
 
-    exact: ClassVar[bool] = False  # a method that propagates has it as a parameter
-
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
         similarity = check_similarity(self._similarity(counts, weights), counts)
         partitions = self._partitioner(similarity, counts, weights, seed)
@@ -128,7 +126,7 @@ class MetaClustering(Sharing):
         self, similarity: np.ndarray, counts: Counts, weights, seed: int
     ) -> Callable[[int], list[np.ndarray]]:
         mass = self._mass(counts, weights)
-        graph = NormalisedCut(similarity, mass=mass, exact=self.exact)
+        graph = NormalisedCut(similarity, mass=mass, exact=self._is_exact())
         return lambda k: [graph.labels(k, random_state=seed)]
 
     def _find_cluster_weights(
@@ -140,6 +138,10 @@ class MetaClustering(Sharing):
     def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
         """Return how many nodes of the graph each base cluster is, None for one."""
         return cluster_mass(counts, weights)
+
+    def _is_exact(self) -> bool:
+        """Whether the cut uses LAPACK's eigenvectors for any number of clusters."""
+        return False
 
 
 class BipartiteCut(Weighted, Method):

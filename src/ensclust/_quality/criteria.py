@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ensclust import _kernels, similarity
+from ensclust import _kernels
 from ensclust._cuts import partition
 from ensclust._ensemble.agreement import contingency
 from ensclust._ensemble.ensemble import Ensemble
@@ -100,6 +100,17 @@ def suggest(
     if rule == "knee":
         score = _above_chord(name, k, score, last=ks[-1])
     return int(k[np.argmax(score >= score.max() - _TIE)])
+
+
+def suggest_gap(ks: Sequence[int], gaps: np.ndarray) -> int | None:
+    """Return the number of clusters with the largest eigengap.
+
+    ``gaps`` has one value more than ``ks``, for the k after the last one: where it is
+    larger than that of the last, the last k is no peak, and others are suggested.
+    """
+    is_peak = len(ks) < 2 or not gaps[-1] > gaps[-2]
+    last = len(ks) if is_peak else len(ks) - 1
+    return suggest("eigengap", ks[:last], gaps[:last])
 
 
 def _above_chord(name, k, score, last) -> np.ndarray:
@@ -293,16 +304,22 @@ def lifetimes(dendrogram: Dendrogram, ks: Sequence[int]) -> np.ndarray:
     )
 
 
-def eigengaps(
-    ensemble: Ensemble, ks: Sequence[int], *, n_jobs: int | None = None
-) -> np.ndarray:
+def eigengaps(jaccard: np.ndarray, ks: Sequence[int]) -> np.ndarray:
     """Return the gap after the k-th eigenvalue of the graph of base clusters.
 
-    The graph is weighted by Jaccard coefficients and normalised as for
-    ``NormalisedCut``. NaN for more clusters than base clusters.
-    Time N M^2 / 2 for counting and Nc^3, memory 3 Nc^2.
+    Parameters
+    ----------
+    jaccard : ndarray of shape (Nc, Nc)
+        Jaccard coefficients of base clusters; normalised as for ``NormalisedCut``.
+    ks : sequence of int
+        Numbers of clusters.
+
+    Returns
+    -------
+    ndarray of shape (len(ks),)
+        NaN for more clusters than base clusters. Time Nc^3, memory 3 Nc^2.
     """
-    graph = partition.NormalisedCut(similarity.jaccard(ensemble, n_jobs=n_jobs))
+    graph = partition.NormalisedCut(jaccard)
     n = len(graph)
     # A 0 is what comes after the last node.
     spectrum = np.append(graph.embedding(min(n, max(ks) + 1))[0], 0.0)

@@ -11,8 +11,9 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
-# What "auto" goes by: found K most closely on the benchmark, docs/choosing-k.md.
-DEFAULT_CRITERION = "anmi"
+# What "auto" goes by, with labels alone and with features: docs/evidence.md.
+DEFAULT_CRITERION, WITH_FEATURES = "anmi", "eigengap"
+LEVEL = 0.05  # p above which there are no clusters to speak of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +37,19 @@ class KSelection:
         The clusters for each k that the method could form.
     objects : ndarray of shape (n_judged,)
         The objects that were judged, ascending.
+    p : float or None
+        How often data without clusters are as extreme as these features, (b + 1) /
+        (B + 1) for b of B draws; see :func:`ensclust.select_k`. With labels alone: how
+        often permuted labels agree as well, if that is often; else None, as clusterings
+        of noise agree, too.
+    null : str
+        What was drawn, and how often; "" if nothing was.
+    best_k_range : tuple of int
+        The numbers of clusters that cannot be told apart from ``best_k``.
+    is_noise : bool
+        Whether nothing speaks for clusters; ``best_k`` is then 1.
+    has_features : bool
+        Whether features were tested against noise.
     """
 
     method: str
@@ -45,17 +59,48 @@ class KSelection:
     n_judged: int
     labels: dict[int, np.ndarray] = field(default_factory=dict, compare=False)
     objects: np.ndarray = field(default_factory=lambda: np.arange(0), compare=False)
+    p: float | None = None
+    null: str = ""
+    best_k_range: tuple[int, ...] = ()
+    is_noise: bool = False
+    has_features: bool = False
 
     @property
     def best_k(self) -> int:
-        """The suggestion of the decisive criterion; the smallest k if there is none."""
+        """The suggestion of the decisive criterion; 1 if nothing speaks for clusters.
+
+        The smallest k if there is no suggestion.
+        """
+        if self.is_noise:
+            return 1
         return self.suggested.get(self.decisive, self.ks[0])
 
     @property
     def decisive(self) -> str:
         """The criterion that ``best_k`` follows: the default, or the first with one."""
+        default = WITH_FEATURES if self.has_features else DEFAULT_CRITERION
         first = next(iter(self.suggested), "")
-        return DEFAULT_CRITERION if DEFAULT_CRITERION in self.suggested else first
+        return default if default in self.suggested else first
+
+    @property
+    def verdict(self) -> str:
+        """A sentence on whether there is more than noise."""
+        if self.p is not None:
+            what = "not told from noise" if self.is_noise else "more than noise"
+            return f"{what}: p = {self.p:.2g}, {self.null}"
+        if self.is_noise:
+            return "no number of clusters stands out"
+        return "p unknown: labels alone cannot tell clusters from noise, X would"
+
+    @property
+    def outcome(self) -> str:
+        """A sentence: best_k, what cannot be told apart from it, and the verdict."""
+        near = ", ".join(str(k) for k in self.best_k_range if k != self.best_k)
+        return (
+            f"best_k = {self.best_k}"
+            + f" (or {near})" * bool(near)
+            + f"; {self.verdict}"
+        )
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -150,10 +195,10 @@ class KSelection:
         width = max(map(len, self.scores))
         lines = [
             f"  {name:<{width}}  {self.suggested.get(name) or '-':>3}  {_rule(name)}"
-            + "  <- best_k" * (name == self.decisive)
+            + "  <- best_k" * (name == self.decisive and not self.is_noise)
             for name in self.scores
         ]
-        return "\n".join([self._title(), *lines])
+        return "\n".join([self._title(), *lines, f"  {self.outcome}"])
 
     def _title(self) -> str:
         tried = f"k from {self.ks[0]} to {self.ks[-1]}"
@@ -175,7 +220,7 @@ class KSelection:
             self._title(),
             ("criterion", "k", "value", "rule"),
             rows,
-            f"best_k = {self.best_k}" + f", by {self.decisive}" * bool(self.decisive),
+            self.outcome,
         )
 
 

@@ -8,8 +8,8 @@ SHARED_WORDING = {
     "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. If the method cannot form that
         many, it warns and returns fewer. "auto" uses the number that
-        :func:`ensclust.select_k` suggests for the base clusterings; the attribute
-        ``selection_`` then shows why.""",
+        :func:`ensclust.select_k` suggests, 1 if features do not differ from noise; the
+        attribute ``selection_`` then shows why.""",
     "n_clusterings": """n_clusterings : int, default=20
         Number of base clusterings to generate; ignored with precomputed labels.""",
     "base_k": """base_k : int, (lo, hi), list of ints or None, default=None

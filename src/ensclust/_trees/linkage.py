@@ -91,8 +91,8 @@ def link(
 
     The plain co-association is kept as integer sums over pairs in both, so both break
     ties alike. Other similarities are 31-bit fixed point in the matrix (finer than
-    float32, in the same space) and 64-bit sums of such in label space; the heights
-    agree to 1e-6.
+    float32, in the same space) and 64-bit sums of 28 bits in label space (of 31 bits
+    with missing labels); the heights agree to 1e-6.
     """
     _check(coassociation, linkage, max_memory, max_regions)
     folder = None if checkpoint is None else Checkpoint.make_folder(checkpoint)

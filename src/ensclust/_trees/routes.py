@@ -22,6 +22,9 @@ _EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in flo
 _SMALL = 2**20  # entries looked at below which waking a second thread costs more
 _MAX_LOOKUPS = 2**32  # per round of threads: about a second
 _ROWS = 512  # rows of the matrix that a thread writes at a time
+# Of similarities of complete labels: regions of up to 16 objects, which most of those
+# asked for are, then have tables of 32 bits.
+_COMPLETE_BITS = 28
 _PACK = 0.8  # living regions per row from which on each becomes one row
 
 
@@ -199,7 +202,8 @@ class LabelSpace:
         self.weight = coassociation.leaves.counts.astype(np.int64)
         self.size, self.present = self.weight.astype(np.float64), np.zeros((0, 0))
         self._make_rows(coassociation.codes)
-        self.most = largest(int(self.weight.sum()))
+        n_bits = 31 if ensemble.has_missing else _COMPLETE_BITS
+        self.most = largest(int(self.weight.sum()), n_bits)
         self.entries, self.unit = coassociation.contributions(self.most)
         if ensemble.has_missing:
             self._count_present()
@@ -384,13 +388,9 @@ def closest(
     return near, best
 
 
-def largest(n_objects: int) -> int:
-    """Return the largest similarity whose sum over pairs of objects fits int64.
-
-    28 bits do: the regions of up to 16 objects, most of those that are asked for, then
-    have tables of 32 bits.
-    """
-    return min(2**28 - 1, (2**63 - 1) // max(1, n_objects**2 // 4))
+def largest(n_objects: int, n_bits: int = 31) -> int:
+    """Return the largest similarity whose sum over pairs of objects fits int64."""
+    return min(2**n_bits - 1, (2**63 - 1) // max(1, n_objects**2 // 4))
 
 
 def require_budget(needed: int, linkage: str, n_leaves: int, max_memory: int) -> None:

@@ -28,7 +28,7 @@ from ensclust.cli._options import (
     seed_option,
     table_options,
 )
-from ensclust.cli._report import read_clustering
+from ensclust.cli._report import check_same_objects, read_clustering
 from ensclust.cli._run import Run, read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
@@ -195,16 +195,31 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
 @click.option("-k", "--k-range", type=k_range, metavar="LO-HI",
               show_default="2 to the square root of the number of objects, at most 50",
               help="Numbers of clusters to try.")  # fmt: skip
+@click.option("--data", type=click.Path(), metavar="FILE",
+              help="Table of the features that LABELS were made from. Only with them "
+              "can clusters be told from noise.")  # fmt: skip
+@click.option("--data-columns", type=names, metavar="A,B",
+              help="Use these columns of it only.")  # fmt: skip
 @run_options("ecpcs-hc")
-def select_k(labels, k_range, **options) -> None:
+def select_k(labels, k_range, data, data_columns, **options) -> None:
     """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
     LABELS is a file as for consensus, or - for CSV on stdin. Each number of clusters is
-    evaluated by several criteria; a star marks what each of them suggests.
+    evaluated by several criteria; a star marks what each of them suggests. With --data,
+    rows in the same order, the answer is 1 if there is nothing but noise.
     """
+    if data_columns and not data:
+        msg = "--data-columns needs --data FILE."
+        raise click.UsageError(msg)
     run = Run("labels", labels, k_range or [2], **options)
     settings = run.settings()
     table = run.read(ensclust.io.read_labels)
+    if data:
+        features = read_table(
+            ensclust.io.read_features, data, columns=data_columns, quiet=run.is_silent
+        )
+        check_same_objects(data, features, table)
+        settings |= {"X": features.values, "scale": "auto"}
     clock = stopwatch()
     with progress(f"evaluating {len(table.values):,} objects", quiet=run.is_silent):
         found = ensclust.select_k(table.values, k_range, run.method, **settings)
@@ -215,6 +230,9 @@ def select_k(labels, k_range, **options) -> None:
             "seed": run.seed,
             "n_judged": found.n_judged,
             "best_k": found.best_k,
+            "best_k_range": found.best_k_range,
+            "p": found.p,
+            "verdict": found.verdict,
             "suggested": found.suggested,
             "table": [
                 {name: None if isnan(value) else value for name, value in row.items()}
@@ -228,7 +246,7 @@ def select_k(labels, k_range, **options) -> None:
     if not run.quiet:
         click.echo(
             f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects evaluated, "
-            f"{seconds:.2f} s, seed {run.seed}",
+            f"{seconds:.2f} s, seed {run.seed}\n  {found.outcome}",
             err=True,
         )
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ensclust import Ensemble
 
 _K, _RUNS = 10, 20
-_BASE_K = {"a single k-means": _K, "a base clustering": (10, 42)}
+_LOW, _HIGH = 10, 42  # clusters of a base clustering
+_BASE_K = {"a single k-means": _K, "a base clustering": (_LOW, _HIGH)}
 
 
 @click.command(short_help="Compare the methods on handwritten digits.")
@@ -93,10 +94,9 @@ def _explanation(scores: list[dict[str, Any]]) -> list[str]:
     """Return how to read the table, and why some methods score below their inputs."""
     from ensclust._methods import METHODS
 
-    low, high = _BASE_K["a base clustering"]
     text = (
         f"The first two rows are means of {_RUNS} runs. Each method below combines the "
-        f"same {_RUNS} base clusterings, which have {low} to {high} clusters each."
+        f"same {_RUNS} base clusterings, which have {_LOW} to {_HIGH} clusters each."
     )
     inputs = next((x["nmi"] for x in scores if x["name"] == "a base clustering"), 0)
     below = [

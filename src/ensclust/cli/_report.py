@@ -112,13 +112,13 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
         features = read_table(
             ensclust.io.read_features, data, columns=data_columns, quiet=quiet
         )
-        _check_same_objects(data, features, table)
+        check_same_objects(data, features, table)
         more |= {"X": features.values, "feature_names": features.columns}
     if sweep:
         levels = read_table(
             ensclust.io.read_labels, sweep, columns=sweep_columns, quiet=quiet
         )
-        _check_same_objects(sweep, levels, table)
+        check_same_objects(sweep, levels, table)
         more |= {"sweep": levels.values, "sweep_names": levels.columns}
     write_report(
         output,
@@ -145,11 +145,11 @@ def read_clustering(
     if table.values.shape[1] != 1:
         msg = f"{path} has columns {', '.join(table.columns)}. Choose with {option}."
         raise click.UsageError(msg)
-    _check_same_objects(path, table, of)
+    check_same_objects(path, table, of)
     return table
 
 
-def _check_same_objects(path: str, table: Any, of: Any) -> None:
+def check_same_objects(path: str, table: Any, of: Any) -> None:
     """Raise unless a file has the objects of another table, by id if both have ids."""
     n = len(of.values)
     if len(table.values) != n:

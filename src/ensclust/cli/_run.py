@@ -461,10 +461,14 @@ class Run:
 
     def _tell(self, solved: Solved, labels, sizes: list, seconds: float, about) -> None:
         """Print the result, as JSON or as a summary."""
+        fitted = solved.cuts[0].fitted if len(self.ks) == 1 else {}
+        selected = fitted.get("selection_")
         if self.as_json:
             facts = self._facts(solved, labels, sizes)
             if self.distinct is not None:
                 facts["clusterings"] = list(about["names"])
+            if selected is not None:
+                facts |= {"p": selected.p, "best_k_range": selected.best_k_range}
             if about.get("ids") is not None and self.output == "-":
                 facts["objects"] = about["ids"]
             click.echo(json.dumps({**facts, "seconds": round(seconds, 3)}))
@@ -477,6 +481,7 @@ class Run:
                     + self._doubt(n - sum(own), solved.counts.n_absent)
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
+                *([] if selected is None else [f"  {selected.outcome}"]),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),
             ]

@@ -114,7 +114,7 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
         return next(propagations(W, [steps]))
     degree = W.sum(axis=1) - W.diagonal()
     linked = degree > 0
-    if _is_uneven(degree[linked]):
+    if not linked.any() or _is_uneven(degree[linked]):
         return next(propagations(W, [steps]))
     root = np.sqrt(degree[linked]).astype(np.float32)
     A = (W if linked.all() else W[np.ix_(linked, linked)]).astype(np.float32)
@@ -463,10 +463,7 @@ def grams(
     spectrum = _spectrum(W, root) if is_closed and len(W) else None
     for length in steps:
         if spectrum is None:
-            gram = _gram_by_doubling(W, root, length)
-            gram /= root[:, None]
-            gram /= root
-            yield gram
+            yield _gram_by_doubling(W, root, length)
         else:
             yield _gram_in_closed_form(length, spectrum)
 
@@ -491,7 +488,7 @@ def _gram_in_closed_form(steps: int, spectrum: tuple) -> np.ndarray:
 
 
 def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray:
-    """Sum A^s D A^s over s = 1..steps: S_2t = S_t + A^t S_t A^t.
+    """Sum P^s (P^s)^T over s = 1..steps: S_2t = S_t + P^t S_t (P^t)^T.
 
     A square of A is half a product. The first few terms, the leading three bits of
     ``steps``, are summed one by one, which is cheaper than doubling there. Nothing is
@@ -512,6 +509,8 @@ def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray
             total = _square(A * root) + _leading.symmetric_product(A @ total, A)
         if place < len(bits):
             power = _square(power) @ A if bit == "1" else _square(power)
+    total /= root[:, None]
+    total /= root
     return total
 
 

@@ -168,6 +168,8 @@ class SelectKDisplay:
         """Draw one criterion, the k that it suggests, and ``best_k``."""
         ks, values = self.selection.ks, self.selection.scores[name]
         style = {"color": LINE, "marker": ".", "markersize": 3, "linewidth": 1.2}
+        for k in self.selection.best_k_range:  # that cannot be told apart
+            ax.axvspan(k - 0.4, k + 0.4, color=NEUTRAL, lw=0, alpha=0.15)
         ax.axvline(self.selection.best_k, color=NEUTRAL, lw=0.8, alpha=0.6)
         ax.plot(ks, values, **{**style, **line_kw})
         longest = max(len(CRITERIA[other].title) for other in self.selection.scores)

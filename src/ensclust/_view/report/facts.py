@@ -406,6 +406,7 @@ def _selection(selection: KSelection) -> dict[str, Any]:
         "ks": list(selection.ks),
         "best": selection.best_k,
         "judged": selection.n_judged,
+        "outcome": selection.outcome,
         "criteria": [
             {
                 "name": name,

@@ -238,7 +238,7 @@ def _json(values: Any) -> str:
 def _texts(facts: Facts) -> dict[str, str]:
     """Return the texts of the page, escaped."""
     truth = facts.truth or {"nmi": None, "ari": None, "ecs": None, "compared": 0}
-    selection = facts.selection or {"method": "", "best": "", "judged": 0}
+    selection = facts.selection or {"method": "", "outcome": "", "judged": 0}
     plain = {
         "title": facts.title,
         "summary": facts.summary,
@@ -249,7 +249,7 @@ def _texts(facts: Facts) -> dict[str, str]:
         "ecs": _number(truth["ecs"]),
         "compared": f"{truth['compared']:,}",
         "selection_method": selection["method"],
-        "best_k": str(selection["best"]),
+        "outcome": selection["outcome"],
         "judged": f"{selection['judged']:,}",
     }
     return {

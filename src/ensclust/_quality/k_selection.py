@@ -90,7 +90,7 @@ class KSelection:
             return f"{what}: p = {self.p:.2g}, {self.null}"
         if self.is_noise:
             return "no number of clusters stands out"
-        return "p unknown: labels alone cannot tell clusters from noise, X would"
+        return "p unknown: labels alone cannot tell clusters from noise; pass X to test"
 
     @property
     def outcome(self) -> str:

@@ -48,8 +48,8 @@ def test_noise_is_one_cluster_and_a_warning_says_so():
     assert found.best_k == 1 < min(found.ks)
     assert found.p > 0.05
     assert found.best_k_range == (1,)
-    assert "best_k = 1; not told from noise: p = " in repr(found)
-    assert "not told from noise" in found._repr_html_()
+    assert "best_k = 1; no more than noise: p = " in repr(found)
+    assert "no more than noise" in found._repr_html_()
 
 
 def test_clusters_are_told_from_noise():

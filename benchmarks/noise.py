@@ -9,6 +9,7 @@ the JSON file are not repeated.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -146,7 +147,7 @@ def report(rows: list[dict[str, Any]]) -> str:
         own = [row for row in rows if row["kind"] == kind]
         if own:
             ks = [row["k"] for row in own]
-            others = sorted(k for k in ks if k != 1)
+            others = Counter(k for k in ks if k != 1)
             told = [row["p"] for row in own if row["p"] is not None]
             lines.append(
                 [
@@ -154,7 +155,7 @@ def report(rows: list[dict[str, Any]]) -> str:
                     str(len(own)),
                     f"{ks.count(1) / len(ks):.0%}",
                     f"{np.mean(told):.2f}" if told else "",
-                    ", ".join(map(str, others[:6])) + ", ..." * (len(others) > 6),
+                    ", ".join(f"{k} ({others[k]}×)" for k in sorted(others)),
                 ]
             )
     return (

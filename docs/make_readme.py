@@ -74,10 +74,11 @@ def reproduction() -> str:
     return (
         f"{found['n_runs']} runs on {len(found['datasets'])} of the paper's datasets; "
         "average scores, with the paper's in parentheses. Of the "
-        f"{cells['cells']} true-k cells of ECPCS-HC and ECPCS-MC {cells['inside']} are "
-        f"within the paper's spread, {len(cells['above'])} above and "
-        f"{len(cells['below'])} below ({other['inside']}, {len(other['above'])} and "
-        f"{len(other['below'])} with NMI divided as the paper seems to have done)."
+        f"{cells['cells']} true-k results of ECPCS-HC and ECPCS-MC, {cells['inside']} "
+        f"lie within the paper's spread, {len(cells['above'])} above and "
+        f"{len(cells['below'])} below; with the normalisation of NMI that the paper "
+        f"seems to use, {other['inside']}, {len(other['above'])} and "
+        f"{len(other['below'])}."
         f"{' Empty: not yet run on all of them.' * any('' in row for row in rows)}\n\n"
         f"{markdown(rows)}\n"
     )

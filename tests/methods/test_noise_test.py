@@ -48,8 +48,8 @@ def test_noise_is_one_cluster_and_a_warning_says_so():
     assert found.best_k == 1 < min(found.ks)
     assert found.p > 0.05
     assert found.best_k_range == (1,)
-    assert "best_k = 1; not told from noise: p = " in repr(found)
-    assert "not told from noise" in found._repr_html_()
+    assert "best_k = 1; no more than noise: p = " in repr(found)
+    assert "no more than noise" in found._repr_html_()
 
 
 def test_clusters_are_told_from_noise():
@@ -190,7 +190,7 @@ def test_the_last_k_is_not_the_answer_for_want_of_better():
         ({"X": CLEAR, "n_null": -1}, ValueError, "n_null=-1"),
         ({"X": CLEAR, "scale": "wide"}, ValueError, "scale='wide'"),
         ({"ensemble": [[0, 1], [1, 1]], "X": CLEAR}, ValueError, "X has 150 rows, but"),
-        ({"X": [["a"]]}, ValueError, "X is no table"),
+        ({"X": [["a"]]}, ValueError, "X is not a table"),
     ],
 )
 def test_wrong_input_is_refused(options, error, message):

@@ -218,7 +218,7 @@ def test_a_sample_is_judged_beyond_n_sample():
     part = select_k(ensemble, range(2, 9), n_sample=300, random_state=0)
     again = select_k(ensemble, range(2, 9), n_sample=300, random_state=0, n_jobs=1)
     assert (whole.n_judged, part.n_judged) == (1500, 300)
-    assert part == again
+    assert (part.scores, part.best_k_range) == (again.scores, again.best_k_range)
     assert np.allclose(part.scores["cdf_area"], whole.scores["cdf_area"], atol=0.05)
     assert part.best_k == whole.best_k == 4
 
@@ -245,7 +245,7 @@ def test_the_default_range_ends_at_the_root_of_n():
         ({"k_range": [0]}, ValueError, "n_clusters=0 is less than 1"),
         ({"k_range": [999]}, ValueError, "n_clusters=999 is larger"),
         ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not supported.*'pac'"),
-        ({"criteria": []}, ValueError, "Use a list of 'anmi'"),
+        ({"criteria": []}, ValueError, "a list with one or more of 'anmi'"),
         ({"n_sample": 1}, ValueError, "n_sample=1; expected an integer >= 2"),
         ({"method": "nosuch"}, ValueError, "method='nosuch' is not supported"),
         ({"stepz": 2}, TypeError, "no parameter 'stepz'"),

@@ -24,6 +24,11 @@ def main() -> int:
         action="store_true",
         help="try again what survived without a reason",
     )
+    run.add_argument(
+        "--own",
+        action="store_true",
+        help="run tests of the same room only; what survives these has no result yet",
+    )
     run.add_argument("--workers", type=int, default=1, help="processes")
     commands.add_parser("report", help="write docs/mutants.md from the results")
     given = parser.parse_args()
@@ -50,19 +55,22 @@ def _run(given: argparse.Namespace) -> None:
         return
     running.prepare()
     most = page.AGAIN if given.survivors else page.SECONDS
-    reach = running.reach(given.workers, most)
+    used = [room for room in rooms if any(one.room == room for one in todo)]
+    reach = running.reach(given.workers, most, used if given.own else None)
     by_room = [[one for one in todo if one.room == room] for room in rooms]
     size = min(_PART, max(4, len(todo) // (4 * given.workers)))  # all are kept busy
     parts = [own[i : i + size] for own in by_room for i in range(0, len(own), size)]
-    running.together([partial(_try_all, part, reach) for part in parts], given.workers)
+    work = partial(_try_all, reach=reach, is_last=not given.own)
+    running.together([partial(work, part) for part in parts], given.workers)
 
 
-def _try_all(part: list[Change], reach: running.Reach) -> None:
+def _try_all(part: list[Change], *, reach: running.Reach, is_last: bool) -> None:
     with running.entered(part[0].room):
         for one in part:
             tests = reach.tests(one)
             outcome = running.try_change(one, tests, sum(map(reach.seconds.get, tests)))
-            page.append(one, outcome)
+            if is_last or outcome != running.SURVIVED:
+                page.append(one, outcome)
             print(f"{one.room} {one.id} {outcome}, of {len(tests)} tests: ", end="")
             print(f"{one.path}: {one.before} -> {one.after}", flush=True)
 

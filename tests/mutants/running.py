@@ -235,14 +235,17 @@ def _callers(name: str) -> set[str]:
     return found
 
 
-def reach(workers: int, most: float) -> Reach:
-    """Return what tests reach; files whose tests or source changed are run anew."""
+def reach(workers: int, most: float, rooms: list[str] | None = None) -> Reach:
+    """Return what tests reach, all of them or those of some rooms.
+
+    Files whose tests or source changed are run anew.
+    """
     REACHED.mkdir(parents=True, exist_ok=True)
     helpers = [p for p in (ROOT / "tests").glob("*.py") if not p.match("test_*")]
     sources = sorted([*(ROOT / SOURCE).rglob("*.py"), *helpers])
     state = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
     kept = {}
-    for path in _test_files():
+    for path in _test_files(rooms):
         own = state.copy()
         own.update((ROOT / path).read_bytes())
         kept[path] = REACHED / f"{path.replace('/', '-')}-{own.hexdigest()[:12]}.json"
@@ -253,10 +256,14 @@ def reach(workers: int, most: float) -> Reach:
     return Reach(tests, most)
 
 
-def _test_files() -> list[str]:
+def _test_files(rooms: list[str] | None) -> list[str]:
     tests = sorted((ROOT / "tests").rglob("test_*.py"))
     chosen = [path for path in tests if path.name not in _NOT_RUN]
-    return [path.relative_to(ROOT).as_posix() for path in chosen]
+    found = [path.relative_to(ROOT).as_posix() for path in chosen]
+    if rooms is None:
+        return found
+    own = tuple(f"tests/{room.strip('_')}/" for room in rooms) + _OF_DEFINITIONS
+    return [path for path in found if path.startswith(own)]
 
 
 def _trace(path: str, kept: Path) -> int:

@@ -1,8 +1,8 @@
-"""K-means base clusterings: a start on some objects, passes over all, models to label.
+"""K-means base clusterings: runs on a sample, passes over all objects, fitted models.
 
-Up to 20,000 objects, runs converge on all of them. Of more, they converge on 20,000
-drawn at random, or 50 for each centre, and then all objects move the centres, in fewer
-passes the more objects there are: see :class:`Effort`.
+With up to 20,000 objects, runs converge on all of them. With more, they converge on a
+random sample of 20,000, or 50 per centre; then passes over all objects refine the
+centres, fewer of them the more objects there are: see :class:`Effort`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from ensclust._generate.objects import InBlocks, InMemory
 from ensclust._support.features import Frame
 from ensclust._support.validation import check_choice, check_integer, unexpected
 
-SAMPLE = 20_000  # objects that runs start from, unless there are fewer
-_PER_CENTRE = 50  # objects of the sample for each centre, where these are many
-_VISITS = 500_000  # objects that "auto" visits in passes, all in all
+SAMPLE = 20_000  # size of the sample that runs converge on, if there are more objects
+_PER_CENTRE = 50  # least objects of the sample per centre
+_VISITS = 500_000  # objects that "auto" visits in all passes together
 
 
 class Effort(NamedTuple):
-    """How far k-means runs are taken.
+    """How long k-means runs go on.
 
     Attributes
     ----------
     init : str
         How runs start; see :func:`ensclust.generate`.
     max_iter : int
-        Most iterations.
+        Maximum number of iterations.
     tol : float
-        Moves of centres that end a run.
+        Tolerance for the moves of centres, which ends a run.
     passes : "auto", "full" or int
-        Passes over all objects where runs started from a sample.
+        Passes over all objects if runs converged on a sample.
     """
 
     init: str = "k-means++"
@@ -47,7 +47,7 @@ class Effort(NamedTuple):
     passes: Any = "auto"
 
     def checked(self) -> Effort:
-        """Return it, or raise where a value has no meaning."""
+        """Return self; raise if a value is invalid."""
         check_choice(self.init, "init", kmeans.INITS)
         check_integer(self.max_iter, "max_iter")
         is_number = isinstance(self.tol, int | float) and not isinstance(self.tol, bool)
@@ -61,7 +61,7 @@ class Effort(NamedTuple):
         return self
 
     def n_passes(self, n: int) -> int:
-        """Return the most passes over n objects."""
+        """Return the maximum number of passes over n objects."""
         if self.passes == "auto":
             return min(self.max_iter, -(-_VISITS // n))
         return self.max_iter if self.passes == "full" else int(self.passes)
@@ -70,8 +70,8 @@ class Effort(NamedTuple):
 class KMeans:
     """A fitted k-means run.
 
-    Centres are kept as vectors of all features, in the frame of the generator, so that
-    new objects need no view; ``half_norms`` are those of the centres in the view.
+    Centres are stored as vectors of all features, in the generator's frame, so that new
+    objects need no view; ``half_norms`` are those of the centres in the view.
     """
 
     def __init__(self, centres: np.ndarray, view: View, n_features: int, n_iter: int):
@@ -89,7 +89,7 @@ class KMeans:
         return label([self], X)[0]
 
     def check(self, n_features: int) -> None:
-        """Raise ValueError where the arrays, of a file, do not fit together."""
+        """Raise ValueError if the arrays, read from a file, do not fit together."""
         k = len(self.half_norms)
         check_array("half_norms", self.half_norms, (k,), kinds="f")
         check_array("centres", self.centres, (k, n_features), kinds="f")
@@ -109,7 +109,7 @@ def label(models: list[KMeans], X: Any, n_jobs: int | None = None) -> np.ndarray
 
 
 def sample_rows(n: int, ks: list[int], seed: int, n_rows: int | None = None) -> Any:
-    """Return the numbers of the objects that runs start from, in order."""
+    """Return the indices of the objects in the sample, in order."""
     size = max(SAMPLE, _PER_CENTRE * max(ks)) if n_rows is None else n_rows
     if size >= n:
         return np.arange(n)
@@ -127,20 +127,20 @@ def fit(
     effort: Effort,
     n_jobs: int | None,
 ) -> list[KMeans]:
-    """Return the models of runs that start from a sample of the objects.
+    """Return the models of runs that converge on a sample of the objects.
 
     Parameters
     ----------
     objects : InMemory or InBlocks
-        All objects; passes over them follow where the sample has fewer.
+        All objects; passes over them follow if the sample has fewer.
     sample : array or CSR matrix
         Rows that runs converge on.
     ks, seeds, views : list
-        Of each run. Runs that see all features are taken together.
+        One per run. Runs that see all features are fitted together.
     frame : Frame
-        What features are placed in.
+        Shift, unit and precision of the features.
     effort : Effort
-        How far to go.
+        How long runs go on.
     n_jobs : int or None
         Number of threads.
     """
@@ -176,14 +176,14 @@ def fit(
 
 
 def _together(views: list[View]) -> list[list[int]]:
-    """Return the runs that see the same: all that see everything, each other alone."""
+    """Group runs that see the same: all that see everything, each other one alone."""
     whole = [run for run, view in enumerate(views) if view.is_whole]
     others = [[run] for run, view in enumerate(views) if not view.is_whole]
     return [whole, *others] if whole else others
 
 
 def _pass_over(objects, frame, centres, views, n_passes, least, n_jobs):
-    """Let all objects move the centres; return these, and the passes of each run."""
+    """Refine the centres by passes over all objects; return them and the passes."""
     size = frame.largest(objects.low, objects.high) * np.sqrt(len(objects.low))
     grown = [1.0 if v.matrix is None else np.linalg.norm(v.matrix) for v in views]
     scale = kmeans.fixed_point(size * max(grown), objects.n_objects)
@@ -204,7 +204,7 @@ def _pass_over(objects, frame, centres, views, n_passes, least, n_jobs):
 
 
 def _sums(X: Any, *, frame: Frame, views, centres, scale: float, n_jobs) -> list:
-    """Return the sums and numbers of the rows nearest to each centre of each run."""
+    """Return the sums and counts of the rows nearest to each centre of each run."""
     placed = frame.place(X)
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for group in _together(views):

@@ -1,13 +1,13 @@
-"""Spectral base clusterings: a small graph of representatives, points of objects by it.
+"""Spectral base clusterings by a small graph of representatives.
 
-Each run has representatives of its own, centres of a rough k-means of some objects. An
-object is tied to the nearest of them by a Gaussian of the distance, and the transfer
-cut of this graph (U-SPEC; Huang, Wang, Wu, Lai and Kwoh 2020) gives each representative
-a point in the space of k eigenvectors. That of an object is the mean of its nearest
-ones', scaled to unit length; k-means clusters these points. The graph and the centres
-come from the sample that k-means starts from as well, at most 20,000 objects or 50 for
-each cluster. Labels of all objects take one pass, and an object's label depends on its
-own features only.
+Each run has its own representatives, the centres of a rough k-means of some objects.
+Objects are connected to the nearest of them by a Gaussian of the distance, and the
+transfer cut of this graph (U-SPEC; Huang, Wang, Wu, Lai and Kwoh 2020) gives each
+representative a point in the space of k eigenvectors. The point of an object is the
+mean of those of its nearest representatives, scaled to unit length; k-means clusters
+these points. The graph and the centres come from the same sample that k-means uses, at
+most 20,000 objects or 50 per cluster. Labelling all objects takes one pass, and an
+object's label depends on its own features only.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ensclust._generate.objects import InBlocks, InMemory
 from ensclust._support import memory, parallel
 from ensclust._support.features import Frame
 
-REPRESENTATIVES = 400  # of each run, unless objects are few or clusters many
-_PER_REPRESENTATIVE = 10  # objects that they are the centres of
-_ROUNDS = 3  # of k-means that find them
+REPRESENTATIVES = 400  # per run, unless there are few objects or many clusters
+_PER_REPRESENTATIVE = 10  # objects that each is a centre of
+_ROUNDS = 3  # iterations of k-means that find them
 _MAX_ITER = 10  # of k-means of the points
-_LEAST = 1e-12  # affinity of an object that is far from all representatives
-_HEIGHT = 8192  # rows that are worked on at a time
+_LEAST = 1e-12  # least affinity, of objects far from all representatives
+_HEIGHT = 8192  # rows processed at a time
 
 
 @dataclass(eq=False)
@@ -44,12 +44,12 @@ class Spectral:
     Attributes
     ----------
     representatives : ndarray of shape (p, n_features)
-        Vectors of all features, in the frame of the generator, so that new objects need
-        no view.
+        Vectors of all features, in the generator's frame, so that new objects need no
+        view.
     half_norms : ndarray of shape (p,)
         Half their squared norms in the view.
     precision : float
-        One over the squared width of the Gaussian.
+        Inverse of the squared width of the Gaussian.
     table : ndarray of shape (p, d + k)
         Points of representatives, and the products of these with the centres.
     half_centres : ndarray of shape (k,)
@@ -75,7 +75,7 @@ class Spectral:
         return label([self], X)[0]
 
     def check(self, n_features: int) -> None:
-        """Raise ValueError where the arrays, of a file, do not fit together."""
+        """Raise ValueError if the arrays, read from a file, do not fit together."""
         p, k = max(1, len(self.half_norms)), max(1, len(self.half_centres))
         width = k + -(-min(k, p) // 8) * 8
         check_array("half_norms", self.half_norms, (p,), kinds="f")
@@ -119,7 +119,7 @@ def fit(
     frame: Frame,
     n_jobs: int | None,
 ) -> list[Spectral]:
-    """Return the models of runs, by a sample of the objects.
+    """Return the models of runs, fitted to a sample of the objects.
 
     Parameters are those of :func:`ensclust._generate.base_kmeans.fit`. Time of a run
     p^3 for the eigenvectors, and n (p d + k^2) for n objects of the sample; memory
@@ -149,8 +149,8 @@ def n_representatives(n_objects: int, n_sample: int, k: int) -> int:
 
 
 def _fit_run(X: Any, k: int, p: int, seed: int) -> Spectral:
-    """Return the model of one run, with vectors of what it sees, ``X``."""
-    rng = np.random.default_rng([seed, 2])  # neither a view's stream nor k-means' own
+    """Return the model of one run that sees ``X``."""
+    rng = np.random.default_rng([seed, 2])  # not the streams of views and of k-means
     representatives = _representatives(X, p, rng)
     rows = Rows.of(X)
     half_norms = kmeans.half_norms(representatives)
@@ -189,7 +189,7 @@ def _representatives(X: Any, p: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _packed(rows: Rows, representatives: np.ndarray, half_norms: np.ndarray) -> tuple:
-    """Return representatives as kernels take them, for such rows."""
+    """Return representatives in the form that kernels take."""
     W, half, _ = rows.packed([representatives], [half_norms])
     return W, half, half_norms
 
@@ -197,7 +197,7 @@ def _packed(rows: Rows, representatives: np.ndarray, half_norms: np.ndarray) -> 
 def _nearest(
     rows: Rows, known: tuple, a: int = 0, b: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest representatives of rows a..b-1, and the scores of these."""
+    """Return the nearest representatives of rows a..b-1, and their scores."""
     b = rows.shape[0] if b is None else b
     q = min(_kernels.spectral.MOST, len(known[2]))
     near, score = np.empty((b - a, q), np.int32), np.empty((b - a, q))
@@ -210,8 +210,8 @@ def _cut(
 ) -> np.ndarray:
     """Return the points of p representatives by the transfer cut, (p, d) float32.
 
-    ``share`` of ``affinity`` ties each object to those ``near``. There are min(k, p)
-    coordinates, and zeros up to a multiple of eight.
+    ``share`` of ``affinity`` connects each object to those ``near``. There are min(k,
+    p) coordinates, padded with zeros to a multiple of eight.
     """
     n, q = near.shape
     ends = np.arange(0, n * q + 1, q)
@@ -219,7 +219,7 @@ def _cut(
     B = sparse.csr_array((edges, near.ravel(), ends), shape=(n, p))
     W = (B.T @ B).toarray()
     root = normalise(W)
-    _, vectors = Spectrum(W).leading(min(k, p))  # k-means does not mind their signs
+    _, vectors = Spectrum(W).leading(min(k, p))  # their signs do not matter to k-means
     table = np.zeros((p, -(-vectors.shape[1] // 8) * 8), np.float32)
     table[:, : vectors.shape[1]] = root[:, None] * vectors[:, ::-1]
     return table

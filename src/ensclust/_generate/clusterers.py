@@ -1,4 +1,4 @@
-"""Any clusterer of scikit-learn's kind as a base clusterer, and what each one sees."""
+"""Scikit-learn clusterers as base clusterers, and the features that each one sees."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class View:
     Attributes
     ----------
     columns : ndarray or None
-        The features that it sees; None is all.
+        The features that it sees; None means all.
     matrix : ndarray of shape (n_columns, n_directions) or None
-        Random directions that these are projected on; None leaves them.
+        Random directions that these are projected on; None for no projection.
     """
 
     columns: np.ndarray | None = None
@@ -44,7 +44,7 @@ class View:
         return X if self.matrix is None else X @ self.matrix.astype(X.dtype)
 
     def back(self, centres: np.ndarray, n_features: int) -> np.ndarray:
-        """Return vectors whose products with whole rows are those of ``centres``."""
+        """Return vectors whose products with full rows equal those of ``centres``."""
         if self.matrix is not None:
             centres = centres @ self.matrix.T.astype(centres.dtype)
         if self.columns is None:
@@ -56,7 +56,7 @@ class View:
 
 @dataclass(frozen=True)
 class Diversity:
-    """How many objects and features each base clustering is made from; None is all."""
+    """How many objects and features each base clustering uses; None means all."""
 
     n_rows: int | None = None
     n_columns: int | None = None
@@ -80,7 +80,7 @@ class Diversity:
 
 
 class BaseRun(NamedTuple):
-    """One base clustering that is to be made: the clusterer, its k, its seed."""
+    """One base clustering to be made: clusterer, k and seed."""
 
     clusterer: Any
     k: int
@@ -90,12 +90,12 @@ class BaseRun(NamedTuple):
 def fit_all(
     runs: list[BaseRun], diversity: Diversity, X: Any, n_jobs: int | None
 ) -> list[tuple[Any, View, np.ndarray, int]]:
-    """Make base clusterings of ``X`` by clusterers, in threads; see :func:`fit_one`."""
+    """Make base clusterings of ``X`` in threads; see :func:`fit_one`."""
     if not runs:
         return []
-    # BLAS limits and filters of warnings are the process's: set once around all runs.
-    # OpenMP limits belong to a thread: set in each, for libraries looked up here, since
-    # to do so beside an import may be a deadlock.
+    # BLAS limits and warning filters are global: set once around all runs. OpenMP
+    # limits belong to a thread: set in each, for libraries looked up here, because
+    # looking them up during an import may deadlock.
     pools = ThreadpoolController()
     with parallel.one_blas_thread(), ignoring(ConvergenceWarning):
         return parallel.run(
@@ -107,20 +107,20 @@ def fit_all(
 
 
 def fit_one(run: BaseRun, diversity: Diversity, X, pools: ThreadpoolController):
-    """Make one base clustering of ``X``, with one thread of OpenMP.
+    """Make one base clustering of ``X``, with one OpenMP thread.
 
     Returns
     -------
     model : clusterer
-        Fitted, to label new objects; a clusterer without predict is returned unfitted,
-        because what it learned may hold ``X`` or an N x N matrix.
+        The fitted clusterer, to label new objects. One without predict is returned
+        unfitted, because its attributes may hold ``X`` or an N x N matrix.
     view : View
         What it sees.
     labels : ndarray of shape (N,)
-        By predict where the clusterer has it, so that training objects and new ones
-        are treated alike; else by fit_predict, NaN for objects not drawn.
+        From predict if the clusterer has it, so that training objects and new ones are
+        treated alike; otherwise from fit_predict, with NaN for objects not drawn.
     n_iter : int
-        Iterations that it took.
+        Number of iterations.
     """
     rows, view = diversity.draw(X.shape, run.seed)
     seen = view.of(X if rows is None else X[rows])
@@ -150,7 +150,7 @@ def _labels(model, seen, rows: np.ndarray | None, X, view: View) -> np.ndarray:
 def configured(prototype, k: int, seed: int):
     """Return a copy of a clusterer with ``k`` clusters and its own seed.
 
-    A clusterer whose number of clusters is None decides it by itself.
+    A clusterer whose number of clusters is None chooses it itself.
     """
     model = clone(prototype)
     if name := _count_name(model):
@@ -160,9 +160,9 @@ def configured(prototype, k: int, seed: int):
 
 
 def runs_at_a_time(prototypes: list, n_jobs: int | None) -> int:
-    """Return the number of threads: one if a clusterer has an ``n_jobs`` of its own.
+    """Return the number of threads: one if a clusterer has an ``n_jobs`` parameter.
 
-    Two threads that start threads of scikit-learn lose each other's warning filters.
+    Two threads that start scikit-learn threads lose each other's warning filters.
     """
     names = [
         name.split("__")[-1]
@@ -173,7 +173,7 @@ def runs_at_a_time(prototypes: list, n_jobs: int | None) -> int:
 
 
 def varies(prototype) -> bool:
-    """Whether two runs on the same objects may differ."""
+    """Return whether two runs on the same objects may differ."""
     names = [p.split("__")[-1] for p in prototype.get_params()]
     return "random_state" in names or _count_name(prototype) is not None
 
@@ -183,7 +183,7 @@ def _final(model):
 
 
 def _count_name(model) -> str | None:
-    """Return the parameter that is the number of clusters, None if none is set."""
+    """Return the parameter for the number of clusters, None if it is not set."""
     known = _final(model).get_params(deep=False)
     # SpectralClustering has both; there n_components is the dimension of its space.
     name = "n_clusters" if "n_clusters" in known else "n_components"

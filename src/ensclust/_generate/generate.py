@@ -1,4 +1,4 @@
-"""generate(): features in, the labels of many base clusterings out."""
+"""generate(): many base clusterings from features."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -41,61 +41,64 @@ def generate(
     Parameters
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-        The objects. Sparse where the clusterers take it; "kmeans" and "spectral" do. Or
-        a Dask array or :class:`ensclust.Blocks`: labels come out as such.
+        The objects. May be sparse if the clusterers accept that; "kmeans" and
+        "spectral" do. A Dask array or :class:`ensclust.Blocks` gives labels of the same
+        kind.
     n_clusterings : int, default=20
         M, the number of base clusterings.
     base_k : int, (lo, hi), list of M ints or None
         Clusters per base clustering; for a pair each k is drawn uniformly from
-        lo..hi. None is ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``: how
-        many clusters will be wanted is not known here. Where it is, begin there, as
-        the estimators do; clusterings that are coarser can tell fewer groups apart.
+        lo..hi. None means ``(2, hi)`` with ``hi = floor(min(sqrt(n_samples), 100))``.
+        If you know how many clusters you will ask for, start the range there, as the
+        estimators do: coarser clusterings separate fewer groups.
     base : "kmeans", "spectral", scikit-learn clusterer or list of these
-        What makes the base clusterings. "spectral" also finds curved clusters, see
-        Notes. A clusterer is anything with scikit-learn's ``fit_predict``, also a
-        Pipeline that ends in such. A list is used in turn. ``n_clusters`` (or
-        ``n_components``) is set to the drawn k unless it is None or there is no such
-        parameter (HDBSCAN), and every ``random_state`` to a seed of its own.
+        The base clusterer. "spectral" also finds curved clusters, see Notes. Any object
+        with scikit-learn's ``fit_predict`` works, including a Pipeline that ends in
+        one. The clusterers of a list take turns. ``n_clusters`` (or ``n_components``)
+        is set to the drawn k, unless it is None or does not exist (HDBSCAN), and every
+        ``random_state`` to its own seed.
     max_samples : float or int, default=1.0
-        Share or number of the objects that each clusterer is fitted to, drawn anew
-        without replacement. The others are labelled by its ``predict``; if it has none
-        they are missing (-1) in that clustering.
+        Share or number of objects that each clusterer is fitted to, drawn for each
+        without replacement. The others are labelled by its ``predict``; without
+        ``predict`` they are missing (-1) in that clustering.
     max_features : float or int, default=1.0
-        Share or number of the features that each clusterer sees, drawn anew.
+        Share or number of features that each clusterer sees, drawn for each.
     projection : int or None, default=None
-        Number of random Gaussian directions that these are projected on, drawn anew.
+        Number of random Gaussian directions that features are projected on, drawn for
+        each clusterer.
     scale : None, "auto", "standard" or "robust", default=None
         Scaling of the features before anything else: "standard" gives mean 0 and
-        standard deviation 1, "robust" median 0 and distance 1 between the quartiles (of
-        20,000 objects if there are more). Sparse features are not centred. Scales of
-        training are used for new objects. None does not scale, and warns where few
-        columns decide alone; "auto" takes "standard" there. The page "Scaling of
-        features" shows what it is worth.
+        standard deviation 1, "robust" median 0 and interquartile range 1 (estimated
+        from 20,000 objects if there are more). Sparse features are not centred. New
+        objects are scaled like the training objects. None does not scale, and warns if
+        a few columns dominate; "auto" then uses "standard". The page "Scaling of
+        features" shows the effect.
     noise : "missing" or "own-cluster", default="missing"
-        Whether what a clusterer calls noise (a negative label) is missing in that
-        clustering or one more cluster of it.
+        Whether objects that a clusterer labels as noise (negative) are missing from
+        that clustering or form one more cluster.
     init : "k-means++", "classic-k-means++" or "random", default="k-means++"
-        Start of each k-means run: the best of 2 + log(k) candidates for each centre, as
-        in scikit-learn, one candidate as in the original algorithm, or random objects.
+        Initialisation of each k-means run: the best of 2 + log(k) candidates for each
+        centre, as in scikit-learn; one candidate, as in the original algorithm; or
+        random objects.
     max_iter : int, default=100
-        Most iterations of each k-means run (one start each).
+        Maximum number of iterations of each k-means run (one start each).
     tol : float, default=1e-4
-        A k-means run ends when the squared moves of its centres are together at most
+        A k-means run ends when the sum of the squared moves of its centres is at most
         this share of the mean variance of the features, as in scikit-learn.
     effort : "auto", "full" or int, default="auto"
-        How far k-means is taken if there are more than 20,000 objects. Runs converge on
-        20,000 objects drawn at random (50 per centre if these are more). Then all
-        objects move the centres, in this many passes at most: "full" allows
-        ``max_iter`` of them, "auto" 500,000 / N, at least 1, which gives a consensus as
-        good (see the page "Speed and memory"). 0 leaves the centres of the sample.
+        How long k-means goes on if there are more than 20,000 objects. Runs converge on
+        a random sample of 20,000 objects (or 50 per centre, if that is more). Then
+        passes over all objects refine the centres, at most this many: "full" allows
+        ``max_iter``, "auto" 500,000 / N, but at least 1, which gives an equally good
+        consensus (see the page "Speed and memory"). 0 keeps the centres of the sample.
     random_state : int, RandomState instance or None
-        Decides k and the seed of every run before the first one starts.
+        Determines k and the seed of every run before the first one starts.
     n_jobs : int or None
-        Runs at a time, in threads; None is one per core. A clusterer with an n_jobs of
-        its own is run one at a time. Does not change the result.
+        Number of threads that run clusterers; None means one per core. Clusterers with
+        an ``n_jobs`` parameter run one at a time. Does not change the result.
     out : path or None, default=None
-        An .npy file, or a .parquet or .zarr directory, that labels are written to block
-        by block; ``X`` is then a stream.
+        An .npy file, or a .parquet or .zarr directory, to which labels are written
+        block by block; ``X`` must then be a stream.
 
     Returns
     -------
@@ -105,28 +108,28 @@ def generate(
 
     Notes
     -----
-    K-means is our own: greedy k-means++, then Lloyd's algorithm for all runs together,
-    which looks only at objects that may change their centre. Time ``N k d`` per
+    K-means is implemented here: greedy k-means++, then Lloyd's algorithm for all runs
+    together, which skips objects that cannot change their centre. Time ``N k d`` per
     iteration and run at most; memory, beside ``X`` and the labels, a float32 copy of
     the objects that runs converge on, at most 20,000 or 50 per centre (none if ``X`` is
     float32, small enough, and its medians are near 0), with 8 bytes for each of them
     and each run, dropped above 256 MB. Sparse rows stay sparse. Centres are means of
     fixed-point sums, so the result is the same for any ``n_jobs``, block size and
-    engine. Numbers are float32 unless that would give some objects other centres than
-    float64, which is tried first; features are shifted by their medians and scaled by a
-    power of two where digits would be lost. A cluster that loses all its objects gets
-    the one that is farthest from its centre; in passes over all objects its centre
-    stays. Each run with ``max_samples``, ``max_features`` or ``projection`` has a copy
-    of what it sees while it lasts.
+    engine. Numbers are float32, unless a test on a sample shows that this would assign
+    some objects to other centres than float64; features are shifted by their medians
+    and scaled by a power of two if digits would be lost otherwise. A cluster that loses
+    all its objects gets the object farthest from its centre; in passes over all objects
+    its centre stays. Each run with ``max_samples``, ``max_features`` or ``projection``
+    holds a copy of the features it sees.
 
     "spectral" is U-SPEC [1]_. Each run has p = 400 representatives, or N / 2 if that is
     less, or k + 1 if that is more: centres of three iterations of k-means of 10 p
-    objects. An object is tied to the 5 nearest of them, found exactly, by
-    ``exp(-d^2 / (2 s^2))`` of the distance d, with s the mean of these distances. The
-    transfer cut of this graph gives p vectors in the space of k eigenvectors, an object
-    is their mean by the weights of its ties, scaled to unit length, and k-means (10
-    iterations) clusters these points. Representatives, s, graph and centres come from
-    the sample that k-means starts from as well, all objects up to 20,000; one more pass
+    objects. Each object is connected to the 5 nearest of them, found exactly, with
+    weight ``exp(-d^2 / (2 s^2))`` for distance d, where s is the mean of these
+    distances. The transfer cut of this graph gives p vectors in the space of k
+    eigenvectors; an object is their weighted mean, scaled to unit length, and k-means
+    (10 iterations) clusters these points. Representatives, s, graph and centres come
+    from the same sample that k-means uses, all objects up to 20,000; one more pass
     labels the objects, each by its own features. Time ``N p d + p^3`` per run, linear
     in N; memory, beside ``X`` and the labels, ``4 k`` bytes for each object of the
     sample and ``24 p^2`` per thread, and p rows of ``d + 2 k`` numbers that each run
@@ -134,8 +137,8 @@ def generate(
     ``max_iter``, ``tol`` and ``effort`` do not change it.
 
     A clusterer with ``predict`` labels all objects by it, so that new objects are
-    treated alike. That a run did not converge is not shown: it is a base clustering
-    like any other.
+    treated alike. There is no warning if a run does not converge: it is a base
+    clustering like any other.
 
     References
     ----------

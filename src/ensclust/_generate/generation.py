@@ -1,4 +1,4 @@
-"""EnsembleGenerator: base clusterings from features, our own or by any clusterer."""
+"""EnsembleGenerator: base clusterings from features, built in or by any clusterer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from ensclust._support.validation import (
 )
 
 SCALE = 'scale="standard" makes all count alike.'
-OWN = {"kmeans": base_kmeans, "spectral": base_spectral}  # by what base= calls them
+OWN = {"kmeans": base_kmeans, "spectral": base_spectral}  # by their names for base=
 
 
 class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
@@ -57,16 +57,16 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
     ensemble_ : Ensemble
         The base clusterings of the training objects.
     models_ : list
-        The fitted base clusterers. One without ``predict`` is kept unfitted: what it
-        learned labels no new objects, and may hold X or an N x N matrix.
+        The fitted base clusterers. One without ``predict`` is kept unfitted: it cannot
+        label new objects, and may hold X or an N x N matrix.
     views_ : list
         The features that each of them sees.
     n_iter_ : int
-        The most iterations that one of them took.
+        The largest number of iterations of any of them.
     scaling_ : Scaling or None
-        What ``scale`` asks for: the centre and the scale of each feature.
+        The centre and the scale of each feature, as requested by ``scale``.
     frame_ : Frame or None
-        What features are shifted by for k-means and "spectral", to lose no digits.
+        Shift of the features for k-means and "spectral", so that no digits are lost.
     n_features_in_ : int
         Number of features of the training objects.
 
@@ -131,7 +131,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         )
 
     def fit_checked(self, X) -> EnsembleGenerator:
-        """Do as :meth:`fit` for an array or CSR matrix that was validated before."""
+        """Like :meth:`fit`, for an array or CSR matrix that has been validated."""
         self.n_features_in_ = X.shape[1]
         m, n = check_integer(self.n_clusterings, "n_clusterings"), X.shape[0]
         what = f"an ensemble of {m:,} clusterings of {n:,} objects"
@@ -151,11 +151,11 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
     def fit_stream(self, X, known: Survey | None = None) -> EnsembleGenerator:
         """Fit to blocks of features, surveyed now unless they are known.
 
-        ``stream_`` has the labels: Blocks, or a lazy Dask array for a Dask array. Time
-        a pass to survey, one to take the sample, and for k-means those that ``effort``
-        asks for; memory one block, the sample and M k d numbers. Rows are labelled anew
-        in each pass over ``stream_``: keep them with Dask's ``persist`` where that is
-        dear.
+        ``stream_`` has the labels: Blocks, or a lazy Dask array for a Dask array. Takes
+        one pass for the survey, one for the sample, and for k-means those that
+        ``effort`` allows; memory for one block, the sample and M k d numbers. Each pass
+        over ``stream_`` labels the rows again: use Dask's ``persist`` to keep them if
+        that is expensive.
         """
         blocks = as_blocks(X, "features")
         known = known or survey(blocks)
@@ -165,7 +165,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         chosen = plan.sample_rows(n_rows=n_rows)
         sample = validate_features(self, objects.take(chosen))
         scaling = self.scaling_ = self._scaling(objects, sample, chosen)
-        if n_rows is not None:  # the sample is all that is learned from
+        if n_rows is not None:  # only the sample is used for fitting
             objects = InMemory(sample, scaling)
         elif scaling is not None:
             objects = InBlocks(blocks, known, scaling)
@@ -173,13 +173,13 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         diversity = replace(plan.diversity, n_rows=None)
         self._fit(replace(plan, diversity=diversity), objects, sample)
         fitted = self._fitted()
-        fitted.label(sample[:1])  # a clusterer without predict is refused here
+        fitted.label(sample[:1])  # raises for a clusterer without predict
         labels = blocks.map(partial(fitted.label_block, known=known.known))
         self.stream_ = labels.to_dask(len(plan.runs)) if is_dask_array(X) else labels
         return self
 
     def _plan(self, shape: tuple[int, int]) -> Plan:
-        """Return what is to be done, decided by ``random_state``."""
+        """Return the base clusterings to make, determined by ``random_state``."""
         check_noise(self.noise)
         m = check_integer(self.n_clusterings, "n_clusterings")
         n_rows = check_share(self.max_samples, "max_samples", shape[0], "objects")
@@ -198,7 +198,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         return Plan(runs, diversity, effort, int(rng.randint(2**31 - 1)), shape)
 
     def _scaling(self, objects: Any, sample: Any, rows: np.ndarray) -> Scaling | None:
-        """Return how features are scaled, given all and a sample, with its rows."""
+        """Return the scaling of features by all objects and a sample with its rows."""
         kind = self.scale
         if kind is not None:
             check_choice(kind, "scale", ("auto", "standard", "robust"), or_none=True)
@@ -212,10 +212,10 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         return standard_scaling(objects) if kind == "standard" else None
 
     def _fit(self, plan: Plan, objects, sample) -> dict[int, np.ndarray]:
-        """Fit all clusterers, our own from a sample on; return labels of the others."""
+        """Fit all clusterers, built-in ones to a sample; return the others' labels."""
         others = [plan.runs[m] for m in plan.others]
         X = None
-        if others:  # of a stream, these see the sample only
+        if others:  # for a stream, these see the sample only
             everyone = np.arange(objects.n_objects)
             X = objects.take(everyone) if isinstance(objects, InMemory) else sample
         made = fit_all(others, plan.diversity, X, self.n_jobs)
@@ -232,7 +232,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         return {m: one[2] for m, one in zip(plan.others, made, strict=True)}
 
     def _check_loaded(self) -> None:
-        """Raise ValueError where the arrays, of a file, do not fit together."""
+        """Raise ValueError if the arrays, read from a file, do not fit together."""
         check_ensemble(self.ensemble_)
         n = self.n_features_in_
         fitted = self._fitted()
@@ -250,7 +250,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
     def fit_transform(self, X, y=None):
         """Fit and return the labels of the training objects, (n_samples, M).
 
-        Those of a stream are a stream too, as ``stream_`` has them.
+        For a stream, they are ``stream_``, a stream too.
         """
         self.fit(X, y)
         return self.stream_ if is_stream(X) else self.ensemble_.labels
@@ -267,8 +267,8 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "models_")
         if not hasattr(self, "ensemble_"):
             msg = (
-                "this generator was fitted to a stream, whose base clusters nobody has "
-                "counted. Use label(X), which gives labels as the base clusterers do."
+                "this generator was fitted to a stream, whose base clusters have not "
+                "been counted. Use label(X) for the labels of the base clusterers."
             )
             raise TypeError(msg)
         return self.ensemble_.recode(
@@ -281,7 +281,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         return self._fitted().label(X, self.n_jobs)
 
     def _base(self, n_clusterings: int, diversity: Diversity) -> list:
-        """Return the clusterer of each base clustering; warn where runs are equal."""
+        """Return the clusterer of each base clustering; warn if runs are equal."""
         base = self.base if isinstance(self.base, list | tuple) else [self.base]
         if not base:
             msg = "base=[] is empty. Give at least one clusterer."
@@ -318,18 +318,18 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which base clusterings are to be made.
+    """The base clusterings to make.
 
     Attributes
     ----------
     runs : list of BaseRun
-        The clusterer of each, its k, its seed.
+        Clusterer, k and seed of each.
     diversity : Diversity
-        What each of them is made from.
+        Which objects and features each of them uses.
     effort : Effort
-        How far k-means is taken.
+        How long k-means goes on.
     seed : int
-        Decides the sample that k-means starts from.
+        Determines the sample that k-means converges on.
     shape : tuple of int
         Number of objects and of features.
     """
@@ -342,18 +342,18 @@ class Plan:
 
     @property
     def others(self) -> list[int]:
-        """The numbers of the runs that are not our own."""
+        """The indices of the runs that are not built in."""
         return [m for m, run in enumerate(self.runs) if not is_own(run.clusterer)]
 
     def sample_rows(self, *, n_rows: int | None = None) -> np.ndarray:
-        """Return the objects that k-means starts from, or so many others."""
+        """Return the sample that k-means converges on, or ``n_rows`` random objects."""
         ks = [run.k for run in self.runs]
         return base_kmeans.sample_rows(self.shape[0], ks, self.seed, n_rows)
 
     def fit_own(
         self, objects: InMemory | InBlocks, sample: Any, frame: Frame, n_jobs
     ) -> dict[int, tuple[Any, View]]:
-        """Return the models and views of our own runs, by number, kind after kind."""
+        """Return the models and views of built-in runs, by index."""
         fitted: dict[int, tuple[Any, View]] = {}
         for name, kind in OWN.items():
             own = [m for m, run in enumerate(self.runs) if is_own(run.clusterer)]
@@ -369,7 +369,7 @@ class Plan:
     def _fit_kind(
         self, fit: Callable, runs: list[BaseRun], objects, sample: Any, n_jobs
     ) -> list[tuple[Any, View]]:
-        """Return the models and views of runs, each of its own objects if asked."""
+        """Return the models and views of runs, each on its own objects if requested."""
         draws = [self.diversity.draw(self.shape, run.seed) for run in runs]
         views = [view for _, view in draws]
         ks, seeds = [run.k for run in runs], [run.seed for run in runs]
@@ -385,22 +385,23 @@ class Plan:
                 return fit(part, part.take(at), *own, n_jobs=1)[0], views[m]
 
         tasks = [(m,) for m in range(len(runs))]
-        # Here, not in the threads: threadpoolctl may ignore what other threads set.
+        # Here, not in the threads: threadpoolctl may ignore limits set by other
+        # threads.
         with parallel.one_blas_thread():
             return parallel.run(fit_apart, tasks, n_jobs=n_jobs)
 
 
 class Fitted(NamedTuple):
-    """Base clusterers that were fitted.
+    """Fitted base clusterers.
 
     Attributes
     ----------
     models, views : list
         The clusterers, and the features that each of them sees.
     frame : Frame or None
-        What features are placed in for our own clusterers; None without any.
+        Shift and precision of features for built-in clusterers; None without any.
     scaling : Scaling or None
-        What features are scaled by first.
+        Scaling of features, applied first.
     """
 
     models: list
@@ -410,17 +411,17 @@ class Fitted(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what our own clusterers have learned."""
+        """Bytes of the built-in models."""
         return sum(model.nbytes for model in self.own.values())
 
     @property
     def own(self) -> dict[int, Any]:
-        """Those of the clusterers that are our own, by number."""
+        """The built-in clusterers, by index."""
         kinds = tuple(kind.Model for kind in OWN.values())
         return {m: x for m, x in enumerate(self.models) if isinstance(x, kinds)}
 
     def label_own(self, X: Any, n_jobs: int | None) -> dict[int, np.ndarray]:
-        """Return the labels that our own clusterers give to scaled features."""
+        """Return the labels that built-in clusterers give to scaled features."""
         labels: dict[int, np.ndarray] = {}
         placed = X if self.frame is None else self.frame.place(X)
         for kind in OWN.values():
@@ -431,7 +432,7 @@ class Fitted(NamedTuple):
         return labels
 
     def label_all(self, objects: InMemory, n_jobs: int | None) -> dict[int, np.ndarray]:
-        """Return the labels of all objects by our own; memory these, and a piece."""
+        """Return the labels of all objects by built-in clusterers, piece by piece."""
         labels: dict[int, np.ndarray] = {}
         for a, X in objects.pieces("labels") if self.own else ():
             for m, found in self.label_own(X, n_jobs).items():
@@ -462,18 +463,18 @@ class Fitted(NamedTuple):
     def label_block(
         self, columns: list[np.ndarray], number: int, *, known: dict
     ) -> list[np.ndarray]:
-        """Return the labels of a block of features, if it is what it was before."""
+        """Return the labels of a block of features; raise if the block has changed."""
         check_known(columns, number, known)
         return self.label(table(columns))
 
 
 def is_own(clusterer: Any) -> bool:
-    """Whether a base clusterer is our own, by name."""
+    """Return whether a base clusterer is built in."""
     return isinstance(clusterer, str) and clusterer in OWN
 
 
 def _check_base(base: Any) -> None:
-    """Raise unless something can be a base clusterer."""
+    """Raise unless ``base`` is a base clusterer."""
     if is_own(base):
         return
     if isinstance(base, type) and hasattr(base, "fit_predict"):
@@ -489,12 +490,12 @@ def _check_base(base: Any) -> None:
 
 
 def default_base_k(n_samples: int, ks: Sequence = (None,)) -> tuple[int, int]:
-    """Return the range of k of the paper: the number wanted to ``min(sqrt(N), 100)``.
+    """Return the paper's range of k: the requested number to ``min(sqrt(N), 100)``.
 
-    Of several numbers of clusters, ``ks``, the least counts. None, or a word such as
-    "auto", is one that is not known.
+    Of several requested numbers, ``ks``, the smallest counts. None, or a word such as
+    "auto", means that it is not known.
     """
-    unknown = 2  # where the range begins if the number of clusters is not known
+    unknown = 2  # start of the range if the number of clusters is not known
     least = min(k if isinstance(k, int) else unknown for k in ks)
     low = min(max(2, least), n_samples)
     return low, max(low, int(min(np.sqrt(n_samples), 100)))

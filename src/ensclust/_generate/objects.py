@@ -1,7 +1,7 @@
-"""The objects that base clusterings are made of: in memory, or in blocks.
+"""The objects to cluster: in memory, or in blocks.
 
-Both give some rows, the range of all features, and passes over all rows in pieces. What
-comes of a pass is the same for both, and for any size of the pieces.
+Both provide selected rows, the range of all features, and passes over all rows in
+pieces. The result of a pass is the same for both, and for any size of the pieces.
 """
 
 import operator
@@ -21,13 +21,13 @@ from ensclust._support.digests import check_unchanged, checksum
 from ensclust._support.features import extent
 from ensclust._support.validation import check_magnitude
 
-_CELLS = 2**22  # of an array in memory that are worked on at a time
+_CELLS = 2**22  # of an array in memory, processed at a time
 
 
 class InMemory:
-    """Rows of an array or CSR matrix, scaled when they are looked at.
+    """Rows of an array or CSR matrix, scaled on access.
 
-    ``scaling`` has a method ``of`` that scales rows; None leaves them.
+    ``scaling`` has a method ``of`` that scales rows; None means no scaling.
     """
 
     def __init__(self, X: Any, scaling: Any = None):
@@ -40,7 +40,7 @@ class InMemory:
         self.low, self.high = ends.toarray() if sparse.issparse(X) else ends
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return some rows, by number, in order; all of them, not scaled, are X."""
+        """Return some rows, by index, in order; X itself if nothing changes."""
         taken = self.X if len(rows) == self.n_objects else self.X[rows]
         return _scaled(taken, self._scaling)
 
@@ -49,7 +49,7 @@ class InMemory:
         return reduce(combine, (work(X) for _, X in self.pieces(phase)))
 
     def pieces(self, phase: str) -> Iterator[tuple[int, Any]]:
-        """Yield the rows in pieces, with the number of the first row of each."""
+        """Yield the rows in pieces, with the index of the first row of each."""
         spans = parallel.strips(self.n_objects, max(1, _CELLS // self.X.shape[1]))
         for done, (a, b) in enumerate(spans):
             progress.tell(done, len(spans), phase)
@@ -57,9 +57,9 @@ class InMemory:
 
 
 class Survey(NamedTuple):
-    """What one pass tells about features: their range, and what blocks are known by.
+    """The range of features, and the identity of blocks, found in one pass.
 
-    ``known`` are the rows and a checksum of each block, by its number.
+    ``known`` has the number of rows and a checksum of each block, by its index.
     """
 
     known: dict[int, tuple[int, int]]
@@ -73,9 +73,9 @@ class Survey(NamedTuple):
 
 
 class InBlocks:
-    """Rows of Blocks, which were surveyed, scaled when they are looked at.
+    """Rows of surveyed Blocks, scaled on access.
 
-    Every pass checks that the rows are those of the survey.
+    Every pass checks that the rows have not changed since the survey.
     """
 
     def __init__(self, blocks: Blocks, known: Survey, scaling: Any = None):
@@ -84,7 +84,7 @@ class InBlocks:
         self.low, self.high = _scaled(np.array([known.low, known.high]), scaling)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return some rows, by number, in order."""
+        """Return some rows, by index, in order."""
         lengths = [self._known.get(i, (0,))[0] for i in range(max(self._known) + 1)]
         wanted = {
             i: rows[(rows >= a) & (rows < b)] - a
@@ -115,7 +115,7 @@ def survey(X: Any) -> Survey:
 def _survey(columns: Sequence[np.ndarray], number: int) -> Survey:
     rows = table(columns)
     low, high = extent(rows)
-    check_magnitude(np.array([low, high]))  # here the error can name the rows
+    check_magnitude(np.array([low, high]))  # here, so that the error can name the rows
     return Survey({number: (len(rows), checksum(columns))}, low, high)
 
 
@@ -129,7 +129,7 @@ def _join(one: Survey, other: Survey) -> Survey:
 
 
 def table(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a block of features as float64, or float32 where all columns are."""
+    """Return a block of features as float64, or as float32 if all columns are."""
     check_numbers(columns)
     narrow = all(column.dtype == np.float32 for column in columns)
     return np.column_stack(columns).astype(
@@ -154,7 +154,7 @@ def check_numbers(columns: Sequence[np.ndarray]) -> None:
 
 
 def check_known(columns: Sequence[np.ndarray], number: int, known: dict) -> None:
-    """Raise where a block is not what the survey knows it by."""
+    """Raise if a block has changed since the survey."""
     check_unchanged(number, (len(columns[0]), checksum(columns)), known)
 
 

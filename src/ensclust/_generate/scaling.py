@@ -1,7 +1,7 @@
-"""Features of one size: standard or robust scaling, in memory or in blocks.
+"""Standard and robust scaling of features, in memory or in blocks.
 
-Sums of standard scaling are exact, so neither the size of blocks nor their order
-changes a bit.
+The sums for standard scaling are exact, so the result depends neither on the size of
+blocks nor on their order.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,26 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ensclust._generate.objects import InBlocks, InMemory
 
-_BITS = 26  # that are added up at a time
+_BITS = 26  # summed at a time
 
 
 class Scaling(NamedTuple):
-    """How features are scaled: ``(X - centre) / scale``, sparse ones not centred."""
+    """Scaling of features, ``(X - centre) / scale``; sparse ones are not centred."""
 
     centre: np.ndarray
     scale: np.ndarray
 
     def of(self, X: Any) -> Any:
-        """Return features scaled, as float32 where they are, else as float64."""
+        """Return scaled features, as float32 if X is float32, otherwise as float64."""
         if sparse.issparse(X):
             return (X @ sparse.diags_array(1 / self.scale)).tocsr().astype(X.dtype)
         return ((X - self.centre) / self.scale).astype(_float(X), copy=False)
 
 
 def standard_scaling(objects: InMemory | InBlocks) -> Scaling:
-    """Return what gives each column of objects mean 0 and deviation 1.
+    """Return the scaling to mean 0 and standard deviation 1.
 
-    A constant column becomes 0. Two passes over blocks.
+    A constant column becomes 0. Takes two passes over blocks.
     """
     if isinstance(objects, InMemory) and sparse.issparse(objects.X):
         mean, variance = mean_variance_axis(objects.X.astype(np.float64), axis=0)
@@ -50,9 +50,9 @@ def standard_scaling(objects: InMemory | InBlocks) -> Scaling:
 
 
 def robust_scaling(sample: Any) -> Scaling:
-    """Return what gives each column median 0 and distance 1 between its quartiles.
+    """Return the scaling to median 0 and interquartile range 1.
 
-    Where the quartiles are equal, the standard deviation is taken instead.
+    If the quartiles are equal, the standard deviation is used instead.
     """
     n_columns = sample.shape[1]
     centre, scale = np.zeros(n_columns), np.ones(n_columns)
@@ -70,8 +70,8 @@ def robust_scaling(sample: Any) -> Scaling:
 def exact_sum(values: np.ndarray) -> Fraction:
     """Return the sum of finite numbers without any rounding.
 
-    Whole numbers of 26 bits are split off and added up as integers, until nothing is
-    left: some three rounds, more where numbers differ in size by many powers of two.
+    Splits off integers of 26 bits and adds these, until nothing is left: about three
+    rounds, more if numbers differ in size by many powers of two.
     """
     unit = 2.0 ** np.frexp(np.abs(values).max(initial=0.0))[1]
     left, total, n_rounds = values / unit, 0, 0

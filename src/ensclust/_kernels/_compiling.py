@@ -1,6 +1,6 @@
-"""Kernels are compiled on first use: it is said once, and no part of other times.
+"""Announce the compilation of kernels once, and keep it out of measured times.
 
-Free of Numba, so that a clock can be read before it is imported.
+Numba is not imported here, so that a clock can be read before it is.
 """
 
 import sys
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 class Compiling:
-    """What is being compiled in this process, and how long it took so far."""
+    """Compilation in this process, and the time it has taken so far."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -20,7 +20,7 @@ class Compiling:
         self._start = 0.0
 
     def begin(self) -> None:
-        """Note that Numba compiles a kernel, one at a time."""
+        """Record that Numba starts to compile a kernel."""
         if not self._depth:
             self._start = time.perf_counter()
         self._depth += 1
@@ -31,7 +31,7 @@ class Compiling:
     def _tell(self) -> None:
         from multiprocessing import parent_process  # noqa: PLC0415  slow to import
 
-        if parent_process():  # which tells for all that it started
+        if parent_process():  # which prints it for all its children
             return
         when = (
             "once after installation"
@@ -44,7 +44,7 @@ class Compiling:
             print(f"ensclust: compiling kernels, {when}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Note that a kernel has been compiled."""
+        """Record that a kernel has been compiled."""
         self._depth -= 1
         if not self._depth:
             self.seconds += time.perf_counter() - self._start
@@ -54,6 +54,6 @@ compiling = Compiling()
 
 
 def stopwatch() -> Callable[[], float]:
-    """Return what tells the seconds from now on, without those of compiling."""
+    """Return a function that gives the seconds from now on, compilation excluded."""
     start = time.perf_counter() - compiling.seconds
     return lambda: time.perf_counter() - compiling.seconds - start

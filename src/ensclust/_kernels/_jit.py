@@ -1,4 +1,4 @@
-"""The one way kernels are compiled."""
+"""How all kernels are compiled."""
 
 from contextlib import suppress
 from typing import Any
@@ -13,14 +13,13 @@ from ensclust._kernels._compiling import compiling
 def jit(function):
     """Compile ``function`` on first call: no GIL, results cached on disk.
 
-    Where no cache directory can be written, the function is compiled anew in each
-    process.
+    If no cache directory is writable, the function is compiled again in each process.
     """
     return _compiled(function, fastmath=False)
 
 
 def fused_jit(function):
-    """Do as :func:`jit`; a product and a sum may be one instruction, rounded once.
+    """Like :func:`jit`, but a product and a sum may be fused, with one rounding.
 
     That doubles the speed of products. The order of sums stays as written, so results
     are equal on all processors that have such an instruction, whatever the width of
@@ -31,7 +30,7 @@ def fused_jit(function):
 
 def _compiled(function, *, fastmath):
     kernel: Any = numba.njit(nogil=True, fastmath=fastmath)(function)
-    if hasattr(kernel, "enable_caching"):  # with NUMBA_DISABLE_JIT it has not
+    if hasattr(kernel, "enable_caching"):  # not with NUMBA_DISABLE_JIT
         try:
             kernel._cache = _Cache(function)  # what enable_caching does
         except RuntimeError:  # no directory can be written
@@ -40,12 +39,12 @@ def _compiled(function, *, fastmath):
 
 
 class _Cache(FunctionCache):
-    """Compiled kernels on disk: files that cannot be used are as good as none."""
+    """Compiled kernels on disk; files that cannot be used count as missing."""
 
     def load_overload(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # whatever half a pickle comes to
+        except Exception:  # whatever half a pickle raises
             with suppress(OSError):
                 self.flush()
             return None
@@ -56,7 +55,7 @@ class _Cache(FunctionCache):
 
 
 class _Watch(event.Listener):
-    """Hears when Numba compiles, which is not when it finds a kernel in its cache."""
+    """Listens for compilation; loading a kernel from the cache is none."""
 
     def on_start(self, event):
         if _is_ours(event):

@@ -16,10 +16,10 @@ def nearest_centre(
 ):
     """Label rows i0..i1-1 with the centre of least Euclidean distance, lowest first.
 
-    Every row is worked out by itself and in one order, so a row's label does not
-    depend on the rows around it. The inner loop runs over centres, where it
-    vectorises without reordering any sum; four features at a time are added to a score
-    while it is in a register.
+    Each row is computed on its own and in a fixed order, so its label does not depend
+    on the rows around it. The inner loop runs over centres and vectorises without
+    reordering any sum; four features at a time are added to a score that is in a
+    register.
     """
     n_features, k = centres.shape
     n_fours = n_features - n_features % 4

@@ -1,7 +1,7 @@
 """Nearest-neighbour chains: which regions to look at next, which to merge.
 
 A region's nearest neighbour stays its nearest until one of the two is merged
-(reducibility), so it is remembered with the time it was asked for; time counts merges.
+(reducibility), so it is recorded with the time of the search; time counts merges.
 """
 
 from ensclust._kernels._jit import jit
@@ -9,25 +9,25 @@ from ensclust._kernels._jit import jit
 
 @jit
 def is_known(x, near, asked, born, alive):
-    """Return whether the nearest neighbour of x that is on record still holds."""
+    """Return whether the recorded nearest neighbour of x is still valid."""
     y = near[x]
     return asked[x] >= born[x] and alive[y] and born[y] <= asked[x]
 
 
 @jit
 def plan(
-    near,  # IN (R,) int64, nearest neighbour on record
-    asked,  # IN (R,) int64, time it was asked for, -1 = never
+    near,  # IN (R,) int64, recorded nearest neighbour
+    asked,  # IN (R,) int64, time of its search, -1 = never
     born,  # IN (R,) int64, time of the region's last merge
     alive,  # IN (R,) bool
     queued,  # INOUT (R,) bool, all False before and after
-    queue,  # OUT (L,) int64, regions to ask for
+    queue,  # OUT (L,) int64, regions to search for
     first,  # IN no region below this one is alive
 ):
     """Follow chains to their tips; return how many were written (-1: a chain cycles).
 
-    Chains start at the lowest living regions and follow known neighbours up to a
-    region whose neighbour is not known.
+    Chains start at the lowest living regions and follow known neighbours to a region
+    whose neighbour is unknown.
     """
     n = alive.shape[0]
     length, n_tried = 0, 0
@@ -54,7 +54,7 @@ def plan(
 
 @jit
 def reciprocal(
-    queue,  # IN (L,) int64, regions that have just been asked for
+    queue,  # IN (L,) int64, regions whose neighbours have just been found
     near,  # IN (R,) int64
     best,  # IN (R,) float64, similarity to the nearest neighbour
     asked,  # INOUT (R,) int64
@@ -66,8 +66,8 @@ def reciprocal(
 ):
     """Merge the queue's regions that are nearest to their neighbour; count all merges.
 
-    Equal similarity counts as nearest: without it tied regions could wait for each
-    other in a ring.
+    Equal similarity counts as nearest: otherwise tied regions could wait for each other
+    in a ring.
     """
     now = n_merged
     for x in queue:
@@ -92,7 +92,7 @@ def settle(
     similarity,  # INOUT (R - 1,) float64
     last,  # INOUT (R,) float64, infinite at first
 ):
-    """Lower the similarity of merges that rounding has lifted over a child's."""
+    """Lower the similarity of merges that rounding has raised above a child's."""
     for i in range(merged.shape[0]):
         a, b = merged[i, 0], merged[i, 1]
         similarity[i] = last[a] = min(similarity[i], last[a], last[b])
@@ -103,7 +103,7 @@ def number(
     merges,  # INOUT (R - 1, 2) int64, regions in, nodes out: merge i makes node R + i
     node,  # INOUT (R,) int64, 0, 1, ... at first
 ):
-    """Replace regions by the nodes that they are by then, the lower first."""
+    """Replace regions by their current nodes, the lower first."""
     n = node.shape[0]
     for i in range(merges.shape[0]):
         a, b = merges[i, 0], merges[i, 1]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ensclust._kernels._jit import jit
 
-_LEAST = 1e-12  # gain of a move, by the node's strength: above rounding
+_LEAST = 1e-12  # least gain of a move, relative to the node's strength: above rounding
 
 
 @jit
@@ -14,13 +14,14 @@ def move_nodes(
     weight,  # IN (e,) float64, above 0
     strength,  # IN (n,) float64, weights of all edges of a node, loops included
     pull,  # IN float64, resolution divided by the sum of all strengths
-    order,  # IN (n,) int64, order in which nodes are first asked
+    order,  # IN (n,) int64, order in which nodes are first visited
     community,  # IN OUT (n,) int64, community of each node, below n
 ):
     """Move nodes to the community that raises modularity most, until none does.
 
-    A node may also leave for a community of its own. When it moves, its neighbours
-    elsewhere are asked again. Of equally good communities the first among its edges.
+    A node may also leave for a community of its own. When it moves, its neighbours in
+    other communities are visited again. Among equally good communities, the first along
+    its edges wins.
     """
     n = len(strength)
     total, size = np.zeros(n), np.zeros(n, np.int64)
@@ -81,10 +82,10 @@ def merge_nodes(
     community,  # IN (n,) int64, what may merge
     part,  # OUT (n,) int64, connected parts of communities
 ):
-    """Build parts of communities from single nodes, each merged at most once.
+    """Build parts of communities from single nodes, merging each at most once.
 
     A node that is still alone joins the part of its community that raises modularity
-    most, among those that it has an edge to; so parts are connected.
+    most, among those it has an edge to, so parts are connected.
     """
     n = len(strength)
     total, size = strength.copy(), np.ones(n, np.int64)

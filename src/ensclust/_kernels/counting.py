@@ -39,8 +39,8 @@ def count_pairs(
 def count_bytes(left, right, k_left, table):
     """Count pairs of labels below 256 without a multiplication or a bound to check.
 
-    Only the cells that occur are touched, so that the table stays in cache, and only
-    the rows of labels below ``k_left`` are emptied before: the others are never read.
+    Only cells that occur are touched, so the table stays in the cache. Only the rows of
+    labels below ``k_left`` are cleared first: the others are never read.
     """
     one = np.uint32(1)
     table[: k_left << 8] = 0
@@ -52,8 +52,8 @@ def count_bytes(left, right, k_left, table):
 def count_any(left, right, k_left, k_right):
     """Count pairs of labels; those that mean "not clustered" go to a last row, column.
 
-    Two tables take turns, so that equal neighbouring rows do not wait for each other's
-    store.
+    Two tables take turns, so that equal neighbouring rows do not have to wait for each
+    other's store.
     """
     tables = np.zeros((2, k_left + 1, k_right + 1), np.uint32)
     for i in range(left.shape[0]):

@@ -26,8 +26,8 @@ def sum_up(
 def embed(
     codes,  # IN (M, N) unsigned
     start,  # IN (M + 1,) int64
-    table,  # IN (Nc + M, d) float64, what a label adds to the point
-    total,  # IN (Nc + M,) float64, what it adds to the degree
+    table,  # IN (Nc + M, d) float64, contribution of a label to the point
+    total,  # IN (Nc + M,) float64, its contribution to the degree
     points,  # OUT (i1 - i0, d) float64
     i0,
     i1,
@@ -58,12 +58,12 @@ def embed(
 def add_points(
     points,  # IN (n, d) float64
     centre,  # IN (n,) unsigned, that of each point
-    times,  # IN (n,) int64, as how many it counts
-    scale,  # IN float64, what numbers are multiplied by before they are rounded
+    times,  # IN (n,) int64, how often it counts
+    scale,  # IN float64, factor applied before rounding
     sums,  # INOUT (k, d) int64
     counts,  # INOUT (k,) int64
 ):
-    """Add points to their centres in fixed point, where any order gives the same."""
+    """Add points to their centres in fixed point, where the order does not matter."""
     for i in range(points.shape[0]):
         own, t = sums[centre[i]], times[i]
         counts[centre[i]] += t

@@ -1,17 +1,17 @@
 """K-means: nearest centres, for all runs of an ensemble at a time.
 
-Rows are taken in tiles of ``LANES``, turned so that one feature of all rows of a tile
-lies together: what is done to one row is done to all of them by vector instructions,
-and the nearest centre is found while scores are in registers. The score of a row and a
+Rows are taken in tiles of ``LANES``, transposed so that one feature of all rows of a
+tile is contiguous: vector instructions process all rows at once, and the nearest centre
+is found while scores are in registers. The score of a row and a
 centre is their product less half the squared norm of the centre, summed up in the order
-of the features, so that it depends on nothing but the two: neither on the place of the
-row nor on the rows around it, nor on whether it is stored densely or sparsely.
+of the features, so that it depends on the two alone: neither on the position of the
+row nor on the rows around it, nor on dense or sparse storage.
 
 Rows come as four arrays: ``X`` of shape (n, d) if they are dense, with ``data``,
 ``indices`` and ``indptr`` empty, or these three as in a CSR matrix, with ``X`` empty.
 Their type, float32 or float64, is that of all scores. Centres ``W`` come with columns
 of zeros up to a multiple of four and with rows up to a multiple of four for each run,
-whose ``half`` is infinite; for sparse rows they come turned, (d, K).
+whose ``half`` is infinite; for sparse rows they are transposed, (d, K).
 """
 
 import numpy as np
@@ -58,13 +58,13 @@ def nearest_two(
     W,  # IN (K, D)
     half,  # IN (K,)
     first,  # first centre
-    last,  # one behind the last, a multiple of four away
+    last,  # one past the last, a multiple of four away
     score,  # WORK (4, LANES)
     best,  # OUT (LANES,), the largest score of each row
-    second,  # OUT (LANES,), the largest but one
-    nearest,  # OUT (LANES,) int32, whose it is, counted from `first`; lowest of equals
+    second,  # OUT (LANES,), the second largest
+    nearest,  # OUT (LANES,) int32, its centre, counted from `first`; lowest of equals
 ):
-    """Find the nearest two of some centres; the last products are not stored."""
+    """Find the two nearest of some centres; the last products are not stored."""
     f = tile.shape[0] - 4
     x0, x1, x2, x3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
     s0, s1, s2, s3 = score[0], score[1], score[2], score[3]
@@ -115,7 +115,7 @@ def nearest_two_sparse(
     indptr,  # IN (n + 1,) int
     rows,  # IN (LANES,) int64, numbers of rows
     n_rows,  # how many of them
-    W,  # IN (d, K), turned
+    W,  # IN (d, K), transposed
     half,  # IN (K,)
     first,
     last,
@@ -123,7 +123,7 @@ def nearest_two_sparse(
     second,  # OUT (LANES,)
     nearest,  # OUT (LANES,) int32
 ):
-    """Do as nearest_two for sparse rows; zeros add nothing, so scores are equal."""
+    """Like nearest_two, for sparse rows; zeros add nothing, so scores are equal."""
     score = np.empty(last - first, data.dtype)
     own = half[first:last]
     for r in range(n_rows):
@@ -149,7 +149,7 @@ def turn(
     n_rows,  # how many of them
     tile,  # OUT (D, LANES)
 ):
-    """Write some rows into a tile, sixteen at a time: lines of cache are filled."""
+    """Transpose some rows into a tile, sixteen at a time, to fill cache lines."""
     for begin in range(0, n_rows, 16):
         end = min(begin + 16, n_rows)
         for f in range(X.shape[1]):
@@ -165,10 +165,10 @@ def add_row(
     indices,  # IN
     indptr,  # IN
     i,  # the row
-    scale,  # IN float64, what numbers are multiplied by before they are rounded
+    scale,  # IN float64, factor applied before rounding
     sums,  # INOUT (d,) int64
 ):
-    """Add a row to a sum in fixed point, where any order gives the same."""
+    """Add a row to a sum in fixed point, where the order does not matter."""
     if X.shape[0] > 0:
         x = X[i]
         for f in range(x.shape[0]):
@@ -265,24 +265,24 @@ def iterate(
     indptr,  # IN
     norms,  # IN (n,), squared norms of the rows
     longest,  # float64, the largest norm
-    unit,  # float64, by what a number may be off when it is rounded, times itself
+    unit,  # float64, largest relative rounding error of a number
     scale,  # IN float64, as in add_row
     centres,  # INOUT (k, d), of one run
-    moves,  # INOUT (k,) float64, how far each has moved last
-    apart,  # INOUT (2,) float64, least distance of two: when measured, and at least now
+    moves,  # INOUT (k,) float64, last move of each centre
+    apart,  # INOUT (2,) float64, least distance of two: as measured, and a bound now
     labels,  # INOUT (n,) int32, -1 at first
-    slack,  # INOUT (n,): how much farther the second nearest centre is, at least
+    slack,  # INOUT (n,), lower bound on how much farther the second nearest centre is
     sums,  # INOUT (k, d) int64, of the rows of each centre
     counts,  # INOUT (k,) int64
 ):
-    """Do one iteration of Lloyd's algorithm; return how many rows have moved.
+    """Run one iteration of Lloyd's algorithm; return how many rows have moved.
 
-    A row of slack s stays with its centre while that and any other have moved by less
-    than s together. Rounding has its share: a score is a sum of D products, each step
-    rounded, so it is off by at most D units of |x| |c| + |c|^2 / 2. Computed scores are
-    in the order of distances if the squares of these differ by more than four times
-    that; and they do if distances differ by that over their sum, which is at least the
-    distance of two centres.
+    A row with slack s keeps its centre while that centre and any other have moved by
+    less than s together. Rounding must be allowed for: a score is a sum of D products,
+    each step rounded, so its error is at most D units of |x| |c| + |c|^2 / 2. Computed
+    scores have the order of the distances if their squares differ by more than four
+    times that error. This is so if the distances differ by that over their sum, which
+    is at least the distance of two centres.
     """
     k, d = centres.shape
     dtype = norms.dtype
@@ -292,7 +292,7 @@ def iterate(
     steps = (d + 5) * unit
     error = np.array([3 * steps * largest, 3 * steps * size, 8 * unit]).astype(dtype)
     apart[1] -= 2 * moves.max()
-    if not apart[1] > apart[0] / 2:  # little is left of what was measured
+    if not apart[1] > apart[0] / 2:  # little of the measured distance is left
         apart[:] = separation(centres)
     least = np.inf
     if apart[1] > 0:
@@ -336,7 +336,7 @@ def pack(centres, is_dense):
 
 @jit
 def losses(moves, unit, size):
-    """Return by how much the slack of each centre's rows may have shrunk."""
+    """Return by how much the slack of the rows of each centre may have shrunk."""
     first = second = 0.0
     for move in moves:
         if move > first:
@@ -373,8 +373,8 @@ def step(
     W,  # IN, the centres of one run, as in label
     half,  # IN
     loss,  # IN (k,), by how much the slack of a row of each centre may have shrunk
-    least,  # slack above which a row certainly keeps its centre
-    error,  # IN (3,), of a squared distance: a constant, times the norm, its square
+    least,  # slack above which a row keeps its centre for certain
+    error,  # IN (3,), of a squared distance: constant, per norm, per squared norm
     scale,  # IN float64, as in add_row
     labels,  # INOUT, as in iterate
     slack,  # INOUT
@@ -383,7 +383,7 @@ def step(
 ):
     """Assign rows to the nearest centre of one run; return how many have moved.
 
-    Rows whose slack exceeds ``least`` are not looked at. Sums change by rows that move.
+    Rows whose slack exceeds ``least`` are skipped. Sums change by the rows that move.
     """
     n = labels.shape[0]
     rows = np.empty(LANES, np.int64)
@@ -396,7 +396,7 @@ def step(
     for i in range(n):
         left = slack[i] - loss[max(labels[i], 0)]
         slack[i] = left
-        rows[n_rows] = i  # no branch: which rows are to be looked at is hard to foresee
+        rows[n_rows] = i  # no branch: which rows to skip is hard to predict
         n_rows += 0 if left > least else 1
         if n_rows == LANES or (i == n - 1 and n_rows > 0):
             if X.shape[0] > 0:
@@ -449,25 +449,25 @@ def closer(
     data,  # IN
     indices,  # IN
     indptr,  # IN
-    tiles,  # IN (T, D, LANES), all tiles of X, or none: then they are made as needed
-    norms,  # IN (T * LANES,), squared norms of the rows, 0 behind the last
+    tiles,  # IN (T, D, LANES), all tiles of X, or none: then they are built as needed
+    norms,  # IN (T * LANES,), squared norms of the rows, 0 past the last
     W,  # IN (C, D) or, for sparse rows, (d, C): candidates
     half,  # IN (C,)
     run_of,  # IN (C,) int64, the run that each is a candidate of
-    chosen,  # IN bool: they are the next centres, one for each run
-    distance,  # INOUT (M, T * LANES), squared, to the nearest centre; 0 behind
-    totals,  # OUT (C, T) float64: what is left of its sum over each tile
+    chosen,  # IN bool: candidates are the next centres, one for each run
+    distance,  # INOUT (M, T * LANES), squared, to the nearest centre; 0 past the last
+    totals,  # OUT (C, T) float64, sum of the remaining distances of each tile
     t0,
     t1,
 ):
-    """Add up what candidates leave of the distances, for tiles t0..t1-1.
+    """Sum the distances that remain with each candidate, for tiles t0..t1-1.
 
-    If they are chosen, distances become what they leave.
+    If candidates are chosen, the distances are updated.
     """
     n = indptr.shape[0] - 1 if X.shape[0] == 0 else X.shape[0]
     dtype = W.dtype
     tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
-    score = np.zeros((4, LANES), dtype)  # behind the last row too
+    score = np.zeros((4, LANES), dtype)  # past the last row too
     turned = np.empty((LANES if X.shape[0] == 0 else 0, half.shape[0]), dtype)
     rows = np.empty(LANES, np.int64)
     parts = np.empty(16, dtype)
@@ -506,7 +506,7 @@ def sum_up(
     x,  # IN (LANES,)
     parts,  # WORK (16,)
 ):
-    """Return a sum in an order that does not depend on the width of vectors."""
+    """Return a sum in an order that does not depend on the vector width."""
     for r in range(16):
         parts[r] = (
             ((x[r] + x[r + 16]) + (x[r + 32] + x[r + 48]))
@@ -536,14 +536,14 @@ def score_sparse(data, indices, indptr, rows, n_rows, W, half, score):
 def draw(
     distance,  # IN (M, T * LANES), as in closer
     totals,  # IN (M, T) float64, their sums over tiles
-    uniform,  # IN (C,) float64, random numbers from 0 to 1, not 1
+    uniform,  # IN (C,) float64, random numbers in [0, 1)
     run_of,  # IN (C,) int64
     n,  # number of rows
     drawn,  # OUT (C,) int64
 ):
-    """Draw rows with probabilities in proportion to their squared distances.
+    """Draw rows with probabilities proportional to their squared distances.
 
-    Where all distances are 0 every row is as likely as any other.
+    If all distances are 0, all rows are equally likely.
     """
     for c in range(uniform.shape[0]):
         own, total = totals[run_of[c]], 0.0
@@ -552,8 +552,8 @@ def draw(
         left = uniform[c] * total
         drawn[c] = np.int64(uniform[c] * n)
         chosen = 0
-        # Sums differ by rounding: where they end below what is left, the last tile and
-        # the last row that can be drawn are.
+        # Sums differ by rounding: if they end below what is left, the last possible
+        # tile and row are drawn.
         for t in range(own.shape[0]):
             if own[t] > 0:
                 chosen = t

@@ -12,7 +12,6 @@ twice as fast: they do for regions of n objects with n M scale < 2^32.
 import numpy as np
 
 from ensclust._kernels._jit import jit
-from ensclust._kernels.regions import add_up
 from ensclust._kernels.square import PAIR_SUMS
 
 LANES = 32  # regions whose tables lie side by side; of 32 bits twice as many
@@ -74,13 +73,38 @@ def nearest(
 @jit
 def add_region(rows, next_member, z, tables, total, sums):
     """Sum what the objects of region z contribute to each lane."""
-    add_up(tables, *rows, z, sums)
+    add_row(tables, rows, z, sums)
     member = next_member[z]
     while member >= 0:
-        add_up(tables, *rows, member, total)
+        add_row(tables, rows, member, total)
         for r in range(sums.shape[0]):
             sums[r] += total[r]
         member = next_member[member]
+
+
+@jit
+def add_row(tables, rows, j, total):
+    """Sum what the entries of row j contribute to each lane, four at a time."""
+    edge, slots, count = rows
+    total[:] = 0
+    e, end = edge[j], edge[j + 1]
+    while e + 4 <= end:
+        a, b, c, d = slots[e], slots[e + 1], slots[e + 2], slots[e + 3]
+        w, x = np.uint64(count[e]), np.uint64(count[e + 1])
+        y, z = np.uint64(count[e + 2]), np.uint64(count[e + 3])
+        for r in range(total.shape[0]):
+            total[r] += (
+                w * tables[a, r]
+                + x * tables[b, r]
+                + y * tables[c, r]
+                + z * tables[d, r]
+            )
+        e += 4
+    while e < end:
+        a, w = slots[e], np.uint64(count[e])
+        for r in range(total.shape[0]):
+            total[r] += w * tables[a, r]
+        e += 1
 
 
 @jit
@@ -224,7 +248,7 @@ def gather(
         for left in range(first, n, _BUFFER):
             right = min(left + _BUFFER, n)
             for z in range(left, right):
-                add_up(tables, *rows, z, total)
+                add_row(tables, rows, z, total)
                 if kind != PAIR_SUMS:
                     for r in range(LANES):
                         mean = np.divide(

@@ -47,7 +47,7 @@ def lift(
 
 @jit
 def scratch(start, dtype):
-    """Return room for the tables and the sums of LANES objects."""
+    """Return work space for the tables and sums of LANES objects."""
     widest = np.int64(0)
     for m in range(start.shape[0] - 1):
         widest = max(widest, start[m + 1] - start[m])
@@ -62,10 +62,10 @@ def add_up(
     j,
     total,  # OUT (lanes,)
 ):
-    """Sum what the labels of row j contribute to each lane.
+    """Sum the contributions of row j's labels to each lane.
 
-    Four tables at a time: sums that go through memory once per table take twice as
-    long.
+    Adds four tables at a time: loading and storing the sums for each table takes twice
+    as long.
     """
     n_clusterings = codes.shape[1]
     whole = n_clusterings - n_clusterings % 4
@@ -105,7 +105,7 @@ def fill_tables(
     first,
     lanes,
 ):
-    """Write what each base cluster contributes to objects first..first+lanes-1."""
+    """Write the contribution of each base cluster to objects first..first+lanes-1."""
     n_clusterings = codes.shape[1]
     tables[:] = 0
     for r in range(lanes):

@@ -1,4 +1,4 @@
-"""Merge regions that are nearest to each other, as far as lists of neighbours tell."""
+"""Merge regions that are nearest to each other, according to lists of neighbours."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from ensclust._kernels._jit import jit
 @jit
 def merge(
     low,  # INOUT (R,) int64, first entry of each region
-    high,  # INOUT (R,) int64, one behind its last
+    high,  # INOUT (R,) int64, one past its last
     cluster,  # INOUT (P,) int32, base cluster of each entry, ascending in a region
     count,  # INOUT (P,) int32, objects of the region in it
-    n_entries,  # IN entries in use; merged regions are written behind them
+    n_entries,  # IN entries in use; merged regions are written after them
     size,  # INOUT (R,) float64, objects (all_pairs: memberships) of each region
     of,  # IN (Nc,) int32, clustering of each base cluster
     S,  # IN (Nc, Nc) float32, what two base clusters add to a similarity
@@ -19,14 +19,14 @@ def merge(
     all_pairs,  # IN bool
     near,  # INOUT (R, K) int32, the most similar regions known, -1 = none
     best,  # OUT (R, K) float64, their similarity
-    limit,  # INOUT (R,) float64, most that a region not listed may be similar
+    limit,  # INOUT (R,) float64, bound on the similarity of regions not listed
     merged,  # OUT (n_merges, 2) int64, pairs of regions; the lower one stays
     similarity,  # OUT (n_merges,) float64
 ):
     """Merge while pairs are left that are nearest to each other; return how many.
 
-    A region merges with nothing that is less similar than what may be missing from
-    its list.
+    A region never merges with one that is less similar than a region missing from its
+    list may be.
     """
     n = near.shape[0]
     root, born, asked = np.arange(n), np.zeros(n, np.int64), np.full(n, -1)
@@ -61,7 +61,7 @@ def merge(
 
 @jit
 def ask(x, now, state, lists, candidates):
-    """Bring the list of x up to date, if its first has changed since it was."""
+    """Update the list of x, if its first entry has changed since the last update."""
     near, best, root, born, asked, limit = lists
     k = near.shape[1]
     if asked[x] >= born[x]:
@@ -120,7 +120,7 @@ def between(x, y, state):
 
 @jit
 def join(a, b, low, high, cluster, count, n_entries):
-    """Write the entries of both behind the others for region a; -1: no room is left."""
+    """Append the joint entries of both for region a; return -1 if no room is left."""
     if n_entries + high[a] - low[a] + high[b] - low[b] > cluster.shape[0]:
         return -1
     e, f, end = low[a], low[b], n_entries
@@ -154,7 +154,7 @@ def pack(
     packed_count,  # OUT (E,) int32
     codes,  # OUT (R, M), most frequent cluster of each clustering, lowest first
 ):
-    """Copy the entries of some regions, and find the label row they are nearest to."""
+    """Copy the entries of some regions, and find the label row nearest to each."""
     most = np.empty(start.shape[0] - 1, np.int32)
     for i in range(kept.shape[0]):
         x, at = kept[i], edge[i]

@@ -1,4 +1,4 @@
-"""Mixtures of label rows: how likely each class is, and what that adds up to."""
+"""Mixtures of label rows: the probability of each class, and sums of these."""
 
 import numpy as np
 
@@ -13,17 +13,17 @@ def expect(
     count,  # IN (F,) int64, objects per row
     table,  # IN (Nc + 1, k) float64, log-probability of each label; last row 0
     log_share,  # IN (k,) float64, log-probability of each class
-    unit,  # IN float64, what responsibilities are multiples of; 0 = anything
+    unit,  # IN float64, unit of responsibilities; 0 = none
     members,  # INOUT (Nc, k) float64, responsibilities per base cluster and class
     mass,  # INOUT (k,) float64, responsibilities per class
-    log_likelihood,  # INOUT (2,) float64, whole numbers, and what is left of them
+    log_likelihood,  # INOUT (2,) float64, integer parts and fractional parts
     i0,
     i1,
 ):
     """Add up the responsibilities and log-likelihoods of rows i0..i1-1.
 
     With a unit, sums are exact while objects / unit is below 2^53, so blocks may be
-    added in any order; without, rows are added in the order in which they come.
+    added in any order; without one, rows are added in the order given.
     """
     n_clusterings = labels.shape[1]
     none, k = table.shape[0] - 1, table.shape[1]
@@ -71,7 +71,7 @@ def responsibilities(
 
 @jit
 def scratch(n_clusterings, none, log_share):
-    """Return base clusters of no row, and the sums that every row begins with."""
+    """Return placeholders for the base clusters of a row, and its initial sums."""
     own = np.full(n_clusterings + 3, -1, np.int64)
     own[n_clusterings:] = none
     sums = np.zeros((n_clusterings // 4 + 2, log_share.shape[0]))

@@ -19,12 +19,12 @@ def nearest_label(
     i0,
     i1,
 ):
-    """Write the label of the known row that equals, or else is nearest to, new rows.
+    """Write the label of the known row that equals a new row, or is nearest to it.
 
-    Of equally near rows, the label with most objects wins, then the lowest.
+    Among equally near rows, the label with most objects wins, then the lowest.
     """
     n, n_clusterings = codes.shape
-    # One slot more per clustering, for "not clustered": no branch in the inner loop.
+    # One more slot per clustering, for "not clustered", avoids a branch below.
     slot = start[:-1] + np.arange(n_clusterings)
     value = np.zeros(S.shape[0] + n_clusterings)
     shared = np.zeros(S.shape[0] + n_clusterings)
@@ -55,16 +55,16 @@ def nearest_label(
 def find_rows(
     codes,  # IN (F, M) unsigned, known label rows, ascending
     new,  # IN (Q, M) unsigned, coded alike
-    place,  # OUT (Q,) int64, -1 where a row is not known
+    place,  # OUT (Q,) int64, -1 if a row is unknown
 ):
-    """Write the place of each new row among the known ones."""
+    """Write the position of each new row among the known ones."""
     for i in range(new.shape[0]):
         place[i] = find_row(codes, new, i)
 
 
 @jit
 def find_row(codes, new, i):
-    """Return the place of new row i among the ascending known rows, -1 if nowhere."""
+    """Return the position of new row i among the ascending known rows, -1 if absent."""
     low, high = 0, codes.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -87,8 +87,8 @@ def fill_slots(
     S,  # IN (Nc, Nc)
     weight,  # IN (M,)
     all_pairs,  # IN bool
-    value,  # OUT (Nc + M,): what a cluster adds to the similarity with new row i
-    shared,  # OUT (Nc + M,): the weight of that, 0 where it is missing
+    value,  # OUT (Nc + M,), contribution of a cluster to the similarity with new row i
+    shared,  # OUT (Nc + M,), its weight, 0 if it is missing
     i,
 ):
     """Write what every base cluster contributes, and 0 for "not clustered"."""

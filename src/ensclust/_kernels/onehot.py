@@ -12,10 +12,10 @@ def assign(
     count,  # IN (F,) int64, objects per row
     weight,  # IN (F,) int64, weight of one object of each row
     table,  # IN (Nc + 1, k) float64, what a base cluster adds to a score; last row 0
-    slope,  # IN (M, k) float64, what a clustering adds per weight; (0, k) = nothing
-    drift,  # IN (2, k) float64, how far scores may have come nearer, and per weight
-    margin,  # IN float64, lead beyond which rounding cannot matter
-    previous,  # IN (F,) int32, nearest centres of the round before, -1 = none
+    slope,  # IN (M, k) float64, contribution of a clustering per weight; (0, k) = none
+    drift,  # IN (2, k) float64, by how much leads may have shrunk: constant, per weight
+    margin,  # IN float64, lead above which rounding cannot matter
+    previous,  # IN (F,) int32, nearest centres of the previous round, -1 = none
     nearest,  # OUT (F,) int32
     lead,  # INOUT (F,) float64, least lead of the nearest centre over all others
     members,  # INOUT (Nc, k) int64, objects per base cluster and centre
@@ -23,10 +23,10 @@ def assign(
     i0,
     i1,
 ):
-    """Give rows i0..i1-1 to the centre of least score, lowest first.
+    """Assign rows i0..i1-1 to the centre of least score, lowest first.
 
-    Returns the number of rows that moved; they are counted over to their new centre in
-    members and mass. A row whose lead is left after all drift stays without look-ups.
+    Returns the number of rows that moved; members and mass are updated for these. A row
+    whose lead exceeds the drift stays without look-ups.
     Scores are summed clustering by clustering, so a row's centre does not depend on the
     rows around it, and everything summed over rows is an integer: blocks may be added
     in any order. The weight of all objects together must be below 2^63.
@@ -36,8 +36,8 @@ def assign(
     whole_slope = np.zeros(k)
     for m in range(slope.shape[0]):
         whole_slope += slope[m]
-    # Base clusters of the row, and its score after 4, 8, ... clusterings. Rows come in
-    # lexicographic order: what one shares with the row before it is not summed again.
+    # Base clusters of the row, and its score after 4, 8, ... clusterings. Rows are in
+    # lexicographic order: what a row shares with the previous one is not summed again.
     own = np.full(n_clusterings + 3, -1, np.int64)
     own[n_clusterings:] = none
     sums = np.zeros((n_clusterings // 4 + 2, k))
@@ -75,9 +75,9 @@ def read_row(
     own,  # INOUT (> M,) int64, base clusters of the last row; then of this one
     none,  # IN stands for "not clustered"
 ):
-    """Return how many clusterings contain the row, and how many begin as the last.
+    """Return the number of clusterings with the row, and that of leading shared ones.
 
-    The last clustering never counts as shared: slopes are added to what it gave.
+    The last clustering never counts as shared, because slopes are added to its sum.
     """
     present, shared = 0, row.shape[0] - 1
     for m in range(row.shape[0]):
@@ -100,8 +100,8 @@ def sum_row(
 ):
     """Return the scores of a row: a view of the last sums.
 
-    Four clusterings at a time take half the time, and give the same sums as one by one,
-    because they are added from left to right.
+    Adding four clusterings at a time takes half the time and gives the same sums as one
+    by one, because they are added from left to right.
     """
     n_fours = own.shape[0] // 4
     for q in range(shared // 4, n_fours):
@@ -122,7 +122,7 @@ def add_slopes(
     own,  # IN (> M,) int64, base clusters of the row, "not clustered" at the end
     present,  # IN number of clusterings that contain the row
 ):
-    """Add what the clusterings that contain a row add per weight."""
+    """Add the contributions per weight of the clusterings that contain a row."""
     if present == slope.shape[0]:
         for j in range(score.shape[0]):
             score[j] += w * whole_slope[j]

@@ -1,8 +1,8 @@
-"""Regions of many label rows: who is near, in blocks of regions that share clusters.
+"""Regions of many label rows: neighbours, in blocks of regions that share clusters.
 
 A region is the list of its entries: base clusters, ascending, with the share of its
-objects in each. The regions of a block are compared in ascending order, tables of the
-lower ones and look-ups for the higher, so that a pair gives one number in any block.
+objects in each. The regions of a block are compared in ascending order, with tables for
+the lower ones and look-ups for the higher, so that a pair always gives the same number.
 """
 
 import numpy as np
@@ -151,7 +151,7 @@ def fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables):
 
 @jit
 def add_up(tables, edge, cluster, share, j, total):
-    """Sum what the entries of region j contribute to each lane, four at a time."""
+    """Sum the contributions of region j's entries to each lane, four at a time."""
     total[:] = 0
     e, end = edge[j], edge[j + 1]
     while e + 4 <= end:
@@ -203,7 +203,7 @@ def gather(
 
 @jit
 def insert(near, best, x, y, s):
-    """Put y into the list of x, unless it is there; of equal ones the first stays."""
+    """Insert y into the list of x, unless it is there, after equally near ones."""
     k = near.shape[1]
     for q in range(k):
         if near[x, q] == y:

@@ -1,25 +1,27 @@
-"""Shares of clusters in label rows, and what merging two clusters loses of them."""
+"""Shares of clusters in label rows, and the information lost by merging clusters."""
 
 import numpy as np
 
 from ensclust._kernels._jit import jit
 
-_ALIKE = 1 - 1e-9  # ratio of sums that differ by rounding at most
+_ALIKE = 1 - 1e-9  # ratio of sums that differ at most by rounding
 _LN2 = 0.6931471805599453
 _SQRT2 = 1.4142135623730951
-_SHIFT = np.uint64(52)  # bits of a float64 behind the point,
-_FRACTION = np.uint64(0x000FFFFFFFFFFFFF)  # where they are,
-_ONE = np.uint64(0x3FF0000000000000)  # those of 1.0,
-_WHOLE = np.uint64(0x4330000000000000)  # and of 2**52, to which a whole number fits
-_BIAS = 2.0**52 + 1023  # of an exponent that is put into the bits of 2**52
-_ROUND = 1.5 * 2.0**52  # added and taken away, it leaves a whole number
+_SHIFT = np.uint64(52)  # fraction bits of a float64,
+_FRACTION = np.uint64(0x000FFFFFFFFFFFFF)  # their mask,
+_ONE = np.uint64(0x3FF0000000000000)  # the bits of 1.0,
+_WHOLE = np.uint64(
+    0x4330000000000000
+)  # and those of 2**52, whose fraction holds an integer
+_BIAS = 2.0**52 + 1023  # of an exponent put into the bits of 2**52
+_ROUND = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
 
 
 @jit
 def add_up(
     codes,  # IN (M, N) unsigned, anything >= n_m means "not clustered" in column m
     start,  # IN (M + 1,) int64, first global index of each clustering's clusters
-    table,  # IN (Nc, k) float64, what each base cluster adds
+    table,  # IN (Nc, k) float64, contribution of each base cluster
     i,  # IN the row
     sums,  # OUT (k,) float64
 ):
@@ -42,7 +44,7 @@ def share(
     codes,  # IN (M, N) unsigned
     start,  # IN (M + 1,) int64
     table,  # IN (Nc, k) float64
-    shares,  # OUT (N, k) float64, rows of 0 where there is nothing to share
+    shares,  # OUT (N, k) float64, zeros if there is nothing to share
     i0,
     i1,
 ):
@@ -58,7 +60,7 @@ def largest(
     codes,  # IN (M, N) unsigned
     start,  # IN (M + 1,) int64
     table,  # IN (Nc, k) float64
-    winner,  # OUT (N,) int32, -1 where there is nothing to share
+    winner,  # OUT (N,) int32, -1 if there is nothing to share
     i0,
     i1,
 ):
@@ -83,16 +85,16 @@ def merging_loss(
     start,  # IN (M + 1,) int64
     table,  # IN (Nc, k) float64
     count,  # IN (N,) float64, objects per row
-    scale,  # IN float64, a power of two; what is summed is rounded to 1 / scale
+    scale,  # IN float64, a power of two; terms are rounded to multiples of 1 / scale
     mass,  # INOUT (k,) float64, objects of each column
     loss,  # INOUT (a, k) float64, for the first columns; written above the diagonal
     i0,
     i1,
 ):
-    """Sum what merging columns adds to u log u over rows i0..i1-1.
+    """Sum the change of u log u caused by merging columns over rows i0..i1-1.
 
     u are the shares of a row, scaled to sum to 1; loss[a, b] gains (u_a + u_b) log(u_a
-    + u_b) - u_a log u_a - u_b log u_b. All that is summed is a whole number of
+    + u_b) - u_a log u_a - u_b log u_b. All terms are multiples of
     1 / scale, so rows may come in any order; sums times scale must be below 2^53.
     """
     k = table.shape[1]
@@ -121,21 +123,21 @@ def merging_loss(
 
 @jit
 def rounded(x, scale):
-    """Return x as the nearest whole number of 1 / scale, a power of two."""
+    """Return x rounded to a multiple of 1 / scale, a power of two."""
     return np.divide(x * scale + _ROUND - _ROUND, scale)
 
 
 @jit
 def times_log(
     x,  # IN (k,) float64, at least 0
-    exponent,  # OUT (k,) uint64, for a part of x
+    exponent,  # OUT (k,) uint64, work space
     fraction,  # OUT (k,) uint64
     out,  # OUT (k,) float64
 ):
     """Write x log x; it is 0 for 0.
 
-    By a series exact to some 1e-12, which compilers can vectorise (``np.divide`` does
-    not ask whether it divides by 0) and which is the same on all processors.
+    Uses a series with an error of about 1e-12, which vectorises (``np.divide`` does not
+    check for division by 0) and is the same on all processors.
     """
     whole = x.view(np.uint64)
     for j in range(x.shape[0]):

@@ -1,7 +1,7 @@
-"""Spectral base clusterings: the nearest representatives of rows, and what they say.
+"""Spectral base clusterings: nearest representatives of rows, and labels by these.
 
 Rows and representatives come as rows and centres do in :mod:`ensclust._kernels.kmeans`.
-What is written for a row depends on nothing but the row and the representatives.
+Results for a row depend on the row and the representatives alone.
 """
 
 import numpy as np
@@ -19,8 +19,8 @@ def find_nearest(
     indices,  # IN
     indptr,  # IN
     W,  # IN (P, D) or, for sparse rows, (d, P): the representatives
-    half,  # IN (P,), half their squared norms, infinite behind the last
-    exact,  # IN (p,) float64, the same of all there are
+    half,  # IN (P,), half their squared norms, infinite past the last
+    exact,  # IN (p,) float64, the same in full precision
     near,  # OUT (i1 - i0, q) int32, the nearest of each row, q <= min(p, MOST)
     score,  # OUT (i1 - i0, q) float64, products with these less half their norms
     i0,
@@ -30,7 +30,7 @@ def find_nearest(
     q, dtype = near.shape[1], W.dtype
     is_dense = X.shape[0] > 0
     tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
-    scores = np.zeros((4, LANES), dtype)  # behind the last row too
+    scores = np.zeros((4, LANES), dtype)  # past the last row too
     turned = np.empty((0 if is_dense else LANES, half.shape[0]), dtype)
     best, found = np.empty((MOST, LANES), dtype), np.empty((MOST, LANES), np.int32)
     b0, b1, b2, b3, b4 = best[0], best[1], best[2], best[3], best[4]
@@ -41,7 +41,7 @@ def find_nearest(
         for r in range(n_rows):
             rows[r] = begin + r
         best[:] = -np.inf
-        found[:] = 0  # where numbers overflow, nothing is nearest
+        found[:] = 0  # if numbers overflow, nothing is nearest
         if is_dense:
             turn(X, rows, n_rows, tile)
         else:
@@ -71,12 +71,12 @@ def insert(
     score,  # IN (4, LANES), of four representatives
     c,  # the first of them
     b0, b1, b2, b3, b4,  # INOUT (LANES,), the best scores so far, in order
-    f0, f1, f2, f3, f4,  # INOUT (LANES,) int32, whose they are
+    f0, f1, f2, f3, f4,  # INOUT (LANES,) int32, their representatives
 ):  # fmt: skip
-    """Put the scores of a tile into their places, behind equal ones, without branch."""
+    """Insert the scores of a tile in order, after equal ones, without branches."""
     for j in range(4):
         own, number = score[j], np.int32(c + j)
-        put(own, number, b3, f3, b4, f4)  # the last first: b3 is as it was
+        put(own, number, b3, f3, b4, f4)  # the last first, while b3 is unchanged
         put(own, number, b2, f2, b3, f3)
         put(own, number, b1, f1, b2, f2)
         put(own, number, b0, f0, b1, f1)
@@ -85,7 +85,7 @@ def insert(
 
 @jit
 def put_first(score, own, best, found):
-    """Do what insert does, for the first place."""
+    """Insert into the first place."""
     for r in range(LANES):
         t, y, k = score[r], best[r], found[r]
         best[r] = t if t > y else y
@@ -94,7 +94,7 @@ def put_first(score, own, best, found):
 
 @jit
 def put(score, own, before, found_before, best, found):
-    """Do what insert does, for any other place."""
+    """Insert into any other place."""
     for r in range(LANES):
         t, x, y, i, k = score[r], before[r], best[r], found_before[r], found[r]
         v = x if t > x else t
@@ -114,7 +114,7 @@ def add_dense(x, W, near, score):
 
 @jit
 def add_stored(data, indices, W, near, score):
-    """Do as add_dense for a sparse row, (d, P): zeros add nothing."""
+    """Like add_dense, for a sparse row, (d, P): zeros add nothing."""
     for p in range(data.shape[0]):
         value = np.float64(data[p])
         for j in range(near.shape[0]):
@@ -147,7 +147,7 @@ def mix(
     table,  # IN (p, w) float32
     mixed,  # OUT (w,) float32
 ):
-    """Write the mean of rows of a table, by shares."""
+    """Write the mean of rows of a table, weighted by shares."""
     mixed[:] = 0
     for j in range(near.shape[0]):
         own, weight = table[near[j]], np.float32(share[j])
@@ -160,7 +160,7 @@ def length(
     point,  # IN (d,) float32, d a multiple of 8
     parts,  # WORK (8,) float32
 ):
-    """Return the norm of a point, added up in an order of its own."""
+    """Return the norm of a point, summed in a fixed order."""
     parts[:] = 0
     for f in range(0, point.shape[0], 8):
         for r in range(8):

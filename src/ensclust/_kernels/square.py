@@ -1,15 +1,15 @@
 """Agglomeration in a square matrix that shrinks in place.
 
-A merge writes one row, never a column: an entry s(x, z) is out of date in row x where z
-was born after row x was last brought up to date, and then stands in row z. Writing
-columns would take most of the time, since each entry lies in a cache line of its own.
+A merge writes one row, never a column: an entry s(x, z) is out of date in row x if z
+was created after row x was last updated, and is then found in row z. Writing columns
+would take most of the time, since each entry is in a cache line of its own.
 """
 
 import numpy as np
 
 from ensclust._kernels._jit import jit
 
-# What the matrix holds and how two rows become one.
+# What the matrix holds and how two rows are combined.
 AVERAGE, SINGLE, COMPLETE, PAIR_SUMS = 0, 1, 2, 3
 
 
@@ -33,7 +33,7 @@ def scan(
 ):
     """Find the nearest neighbour of regions queue[q0..q1-1].
 
-    Threads may share the matrix: of two rows at most one is behind the other.
+    Threads may share the matrix: of two rows, at most one lags behind the other.
     """
     width = alive.shape[0]
     for q in range(q0, q1):
@@ -51,7 +51,7 @@ def scan(
 def update(square, x, place, born, updated, made, now):
     """Fetch the entries of row x that later merges have changed.
 
-    Either all rows are looked at, or the merges since, whichever is less.
+    Goes through all rows or through the merges since, whichever are fewer.
     """
     width = born.shape[0]
     since = updated[x]
@@ -142,8 +142,8 @@ def join(
 def combine(row, other, size_a, size_b, kind):
     """Write the similarities to two regions together into the row of the first.
 
-    Without branches inside, so that it vectorises; what it makes of the entries of
-    regions that are gone does not matter.
+    Inner loops have no branches, to vectorise; entries of regions that are gone do not
+    matter.
     """
     width = row.shape[0]
     if kind == PAIR_SUMS:

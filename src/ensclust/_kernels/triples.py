@@ -13,7 +13,7 @@ def sum_minima(
 ):
     """Write ``sum_c weight_c min(W_ac, W_bc)`` for every step-th row a and b >= a.
 
-    Most weights are 0 in a graph of base clusters, and cost nothing.
+    Most weights in a graph of base clusters are 0, and cost nothing.
     """
     n = W.shape[0]
     for a in range(first, n, step):

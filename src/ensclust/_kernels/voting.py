@@ -11,16 +11,16 @@ def vote(
     start,  # IN (M + 1,) int64, first global index of each clustering's clusters
     meta,  # IN (Nc,) int64, meta-cluster of each base cluster, -1 = none
     weight,  # IN (Nc,) float64, weight of each base cluster's vote
-    count,  # IN (k,) float64, what each meta-cluster's votes are divided by
+    count,  # IN (k,) float64, divisor of each meta-cluster's votes
     seed,  # IN uint64, decides ties
-    winner,  # OUT (N,) int32, -1 where there is no vote
+    winner,  # OUT (N,) int32, -1 if there is no vote
     i0,
     i1,
 ):
     """Label objects i0..i1-1 with the meta-cluster of largest mean membership.
 
-    Exact ties are drawn by a hash of the seed and the label row, so an object's label
-    depends on nothing but its row.
+    Exact ties are decided by a hash of the seed and the label row, so an object's label
+    depends on its row alone.
     """
     n_clusterings = codes.shape[0]
     k = count.shape[0]
@@ -41,8 +41,8 @@ def vote(
                     n_best += 1
         if n_best > 1:
             draw = np.int64(row_hash(codes, start, i, seed) % np.uint64(n_best))
-            # In the order of the row, so that numbering meta-clusters anew does not
-            # change who wins.
+            # In the order of the row, so that renumbering meta-clusters does not
+            # change the winner.
             for m in range(n_clusterings):
                 c = start[m] + np.int64(codes[m, i])
                 j = meta[c] if c < start[m + 1] else -1

@@ -4,7 +4,7 @@ import numpy as np
 
 from ensclust._kernels._jit import jit
 
-LANES = 64  # microclusters whose neighbours are sought together
+LANES = 64  # microclusters whose neighbours are searched together
 WIDTH = 32  # columns that walk together
 
 
@@ -18,11 +18,11 @@ def closest(
     i0,
     i1,  # at most i0 + LANES
 ):
-    """Find the others that are at least as close as the n_neighbors-th closest.
+    """Find the microclusters at least as close as the n_neighbors-th closest.
 
-    Returns the number of them for rows i0..i1-1, (i1 - i0,) int64; the others, row by
-    row and ascending, int32; the ranks of their similarities, int32. Others of rank 0
-    are left out. (M + 1)^2 must stay below 2^31, so M below 46,340.
+    Returns their number for rows i0..i1-1, (i1 - i0,) int64; their indices, row by row
+    and ascending, int32; and the ranks of their similarities, int32. Rank 0 is left
+    out. (M + 1)^2 must be below 2^31, so M below 46,340.
     """
     n, n_clusterings = codes.shape
     lanes = i1 - i0
@@ -58,7 +58,7 @@ def closest(
 
 @jit
 def together_tables(codes, start, i0, i1):
-    """Return what code c of clustering m adds: 1 for both, M + 1 for together."""
+    """Return what code c of clustering m adds: 1 for both, M + 1 more for together."""
     n_clusterings = codes.shape[1]
     widest = np.int64(0)
     for m in range(n_clusterings):
@@ -140,8 +140,8 @@ def correlate(
 def add_product(indptr, indices, data, V, out):
     """Add the product of a sparse matrix and V, both (n, WIDTH), to out.
 
-    Four entries at a time, in the order of the row: one load and store of the sum for
-    four products, three times as fast as one by one.
+    Adds four entries at a time, in the order of the row, with one load and store of the
+    sum for four products: three times as fast as one by one.
     """
     row = np.empty(WIDTH)
     for i in range(indptr.shape[0] - 1):

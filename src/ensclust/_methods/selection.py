@@ -107,8 +107,9 @@ def select_k(
       clusters, as normalised cut sees it; largest. The last k is suggested only if the
       next gap is smaller. Does not depend on the method.
 
-    ``best_k`` follows "eigengap" where features are tested, and "anmi" with labels
-    alone, see the page "Evidence"; without it, the first of ``criteria``.
+    ``best_k`` follows "eigengap" if the base clusterings are generated from ``X``, as
+    estimators do for "auto", and "anmi" if they are given; see the page "Evidence". If
+    that is not among ``criteria``, it follows the first of them.
 
     Three of the criteria grow while the consensus is coarser than its inputs, whatever
     the data, hence the knee, see ``_quality.criteria.suggest``.
@@ -169,6 +170,7 @@ def select_k(
     _check_draws(n_null)
     names = _check_criteria(criteria)
     rng = check_random_state(random_state)
+    is_generated = X is not None and ensemble is None
     if X is not None:
         X, ensemble = _features(X, ensemble, scale, rng, params.get("n_jobs"))
     elif ensemble is None:
@@ -195,7 +197,7 @@ def select_k(
         sample.n_objects,
         judged.labels,
         objects,
-        has_features=X is not None and n_null > 0,
+        is_generated=is_generated and n_null > 0,
     )
     if ks == [1]:
         return replace(found, best_k_range=(1,))
@@ -474,7 +476,6 @@ def _check_sample(n_sample: Any) -> None:
     if n_sample is None or (isinstance(n_sample, Integral) and int(n_sample) >= 2):
         return
     msg = (
-        f"n_sample={n_sample!r}; expected an integer of at least 2, or None for all "
-        "objects."
+        f"n_sample={n_sample!r}; expected an integer >= 2, or None to use all objects."
     )
     raise ValueError(msg)

@@ -11,7 +11,8 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
-# What "auto" goes by, with labels alone and with features: docs/evidence.md.
+# What best_k follows, for base clusterings that are given, and that are generated
+# from features: docs/evidence.md.
 DEFAULT_CRITERION, WITH_FEATURES = "anmi", "eigengap"
 LEVEL = 0.05  # p above which there are no clusters to speak of
 
@@ -48,8 +49,9 @@ class KSelection:
         The numbers of clusters that cannot be told apart from ``best_k``.
     is_noise : bool
         Whether nothing speaks for clusters; ``best_k`` is then 1.
-    has_features : bool
-        Whether features were tested against noise.
+    is_generated : bool
+        Whether the base clusterings were generated from features that were tested
+        against noise; ``best_k`` then follows "eigengap".
     """
 
     method: str
@@ -63,7 +65,7 @@ class KSelection:
     null: str = ""
     best_k_range: tuple[int, ...] = ()
     is_noise: bool = False
-    has_features: bool = False
+    is_generated: bool = False
 
     @property
     def best_k(self) -> int:
@@ -78,7 +80,7 @@ class KSelection:
     @property
     def decisive(self) -> str:
         """The criterion that ``best_k`` follows: the default, or the first with one."""
-        default = WITH_FEATURES if self.has_features else DEFAULT_CRITERION
+        default = WITH_FEATURES if self.is_generated else DEFAULT_CRITERION
         first = next(iter(self.suggested), "")
         return default if default in self.suggested else first
 
@@ -86,11 +88,11 @@ class KSelection:
     def verdict(self) -> str:
         """A sentence on whether there is more than noise."""
         if self.p is not None:
-            what = "not told from noise" if self.is_noise else "more than noise"
+            what = "no more than noise" if self.is_noise else "more than noise"
             return f"{what}: p = {self.p:.2g}, {self.null}"
         if self.is_noise:
             return "no number of clusters stands out"
-        return "p unknown: labels alone cannot tell clusters from noise, X would"
+        return "p unknown: labels alone cannot tell clusters from noise; pass X to test"
 
     @property
     def outcome(self) -> str:

@@ -79,7 +79,8 @@ class ECPCSBG(BipartiteCut):
 
     def _needed_memory(self, counts: Counts) -> int:
         n = counts.n_base_clusters
-        return propagation_bytes(n, self.steps, exact=self.exact)
+        propagation = propagation_bytes(n, self.steps, exact=self.exact)
+        return max(propagation, self._pair_bytes * n**2)
 
     def _edges(self, counts: Counts, weights) -> np.ndarray:
         mass = cluster_mass(counts, weights)

@@ -353,8 +353,8 @@ def test_messy_features_are_refused_with_all_their_columns(tmp_path):
         "'b' (1 missing",
         "'colour' (90 text;",
         "'note' (",
-        "out with --exclude.",
-        "out with --numeric-only, or",
+        "Leave out columns with --exclude.",
+        "leave out with --numeric-only, or",
         "with --categorical join.",
         "--missing drop or --missing impute.",
     ):

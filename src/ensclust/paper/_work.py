@@ -3,7 +3,7 @@
 import platform
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib.metadata import version
@@ -86,7 +86,11 @@ def _nmi(a: np.ndarray, b: np.ndarray, mean: str = "geometric") -> float:
     return float(normalized_mutual_info_score(a, b, average_method=mean))
 
 
-_MEASURED = {"nmi": _nmi, "ari": metrics.ari, "nmi-max": partial(_nmi, mean="max")}
+_MEASURED: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "nmi": _nmi,
+    "ari": metrics.ari,
+    "nmi-max": partial(_nmi, mean="max"),
+}
 
 
 def _usual(

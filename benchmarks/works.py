@@ -149,8 +149,10 @@ def report(model):
 
 def select_k(ensemble):
     from ensclust import select_k
+    from ensclust._support.quiet import muted
 
-    return select_k(ensemble, random_state=0).best_k
+    with muted():  # random labels of a small trial are noise
+        return select_k(ensemble, random_state=0).best_k
 
 
 def counts_and_votes(labels, _):
@@ -323,7 +325,7 @@ WORKS = {
         fitted_of,
         lambda model: model.certainty().item_consensus,
         {**SMALL, "k": 4},
-        np.mean,
+        np.nanmean,  # an object that is alone in its cluster has none
     ),
     "memberships": Work(
         fitted_of, lambda model: model.memberships(), {**SMALL, "k": 4}, np.mean

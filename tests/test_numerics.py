@@ -186,6 +186,7 @@ def test_thousands_of_equal_clusterings_are_returned(method):
 
 
 @pytest.mark.filterwarnings("ignore:no number of clusters")
+@pytest.mark.filterwarnings("ignore:the base clusterings agree no more than by chance")
 @every_table
 def test_a_number_of_clusters_is_found(table):
     with any_cut_is_fine():

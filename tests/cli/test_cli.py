@@ -111,7 +111,7 @@ def test_start_up_imports_nothing_heavy():
         ("cluster data.csv -k 3 -p foo=1", "ecpcs-mc has no parameter 'foo' for -p"),
         (
             "cluster data.csv -k 3 -p n_jobs=2",
-            "Its parameters are 'cluster_weights', 'steps', 'weights'.",
+            "Its parameters are 'cluster_weights', 'exact', 'steps', 'weights'.",
         ),
         ("consensus labels.csv -k 2,x", "'2,x' is not a positive integer"),
         ("consensus labels.csv -k 3,3", "'3,3' contains 3 more than once"),

@@ -351,10 +351,10 @@ def test_messy_features_are_refused_with_all_their_columns(tmp_path):
     for words in (
         "3 of 6 columns",
         "'b' (1 missing",
-        "'colour' (90 texts",
+        "'colour' (90 text;",
         "'note' (",
-        "out with --exclude.",
-        "out with --numeric-only, or",
+        "Leave out columns with --exclude.",
+        "leave out with --numeric-only, or",
         "with --categorical join.",
         "--missing drop or --missing impute.",
     ):
@@ -371,7 +371,7 @@ def test_messy_features_are_clustered_as_told(tmp_path):
     assert done.exit_code == 0, done.stderr
     for words in (
         "'plant' is used as object names",
-        "join as base clusterings: colour",
+        "text columns used as base clusterings: colour",
         "1 missing cell filled with medians: b (1)",
         "empty columns left out: note",
     ):

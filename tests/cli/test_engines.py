@@ -72,7 +72,8 @@ def test_what_options_decide_is_no_parameter_for_any_engine(engine, param, name)
     assert result.exit_code == 2
     assert result.stderr == (
         f"ensclust: error: ecpcs-mc has no parameter {name!r} for -p. Its parameters "
-        "are 'cluster_weights', 'steps', 'weights'. See 'ensclust consensus --help'.\n"
+        "are 'cluster_weights', 'exact', 'steps', 'weights'. See 'ensclust consensus "
+        "--help'.\n"
     )
 
 

@@ -127,9 +127,9 @@ def test_walks_cut_and_vote_of_ecpcs_mc_count_them(monkeypatch):
     masses = []
     original = partition.NormalisedCut.__init__
 
-    def init(self, W, *, mass=None, **options):
+    def init(self, W, *, mass=None, exact):
         masses.append(mass)
-        original(self, W, mass=mass, **options)
+        original(self, W, mass=mass, exact=exact)
 
     monkeypatch.setattr(partition.NormalisedCut, "__init__", init)
     ens = random_ensemble(80, 6, 4, seed=2, noise=0.4)

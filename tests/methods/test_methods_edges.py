@@ -67,9 +67,9 @@ def test_weights_of_clusterings_count_in_the_cut_of_a_similarity(monkeypatch):
     masses = []
 
     class Cut(families.NormalisedCut):
-        def __init__(self, similarity, mass=None, **options):
+        def __init__(self, similarity, *, mass=None, exact):
             masses.append(mass)
-            super().__init__(similarity, mass=mass, **options)
+            super().__init__(similarity, mass=mass, exact=exact)
 
     monkeypatch.setattr(families, "NormalisedCut", Cut)
     ensemble = random_ensemble(60, 3, 2, seed=1, noise=0.02)

@@ -634,7 +634,10 @@ OTHERS = "turned.csv has object 'object 119' in row 1, where the clusterings hav
     [
         (["consensus", "runs.csv", "-k", "2,3", "--report", "r.html"], "Use one k"),
         (["consensus", "runs.csv", "-k", "2", "--report", "r.csv"], "end in .html"),
-        (["cluster", "data.csv", "-k", "2", "--report", "no/r.html"], "no directory"),
+        (
+            ["cluster", "data.csv", "-k", "2", "--report", "no/r.html"],
+            "directory no does not exist",
+        ),
         (["report", "runs.csv", "classes.csv"], "--cluster-column"),
         (["report", "runs.csv", "few.csv", "--data-columns", "a"], "--data FILE"),
         (["report", "runs.csv", "few.csv"], "few.csv has 3 rows for 120 objects"),

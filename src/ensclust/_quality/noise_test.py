@@ -28,7 +28,7 @@ _TIE = 1e-12
 _NOTHING = 1e-300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoiseTest:
     """What was measured of the data, and of draws without clusters.
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
 
 NULL_KINDS = ("axes", "features", "radius", "box", "simplex")
 _MODES = 15  # places that are tried for the mode of a distribution
@@ -181,6 +180,8 @@ def _copula(X: np.ndarray) -> np.ndarray:
     Features with few values stay independent: cells of a table that depend on each
     other are groups.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415  slow to import
+
     normal = ndtri((rankdata(X, axis=0) - 0.5) / len(X))
     normal = (normal - normal.mean(axis=0)) / np.maximum(normal.std(axis=0), _NOTHING)
     correlation = normal.T @ normal / len(X)

@@ -100,7 +100,7 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
     leading 100 or so eigenvectors, whatever t is: two to three products. What that
     leaves out of Z is bounded by 5e-6. Where the spectrum decays too slowly for that
     bound, as it does for random clusterings, the whole sum is found by doubling in
-    float32, with errors of about 1e-6. Memory at most four matrices of float64.
+    float32, with errors of about 1e-6. Memory about three matrices of float64.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def write_report(
     About 2.3 MB for any N: the matrix has at most 240 groups of objects (or one for
     each cluster), the maps 5,000 objects, the table the 1,000 least certain. Time
     N M + F M k for F distinct label rows and N M^2 / 2 for comparing the clusterings
-    with each other; at most some (130 + 4 M) N bytes. Equal input gives equal files.
+    with each other; at most some (200 + 4 M) N bytes. Equal input gives equal files.
 
     Examples
     --------

@@ -128,7 +128,8 @@ def test_a_cluster_is_followed_through_the_page(page):
     faded = "byId('scatter-chart').data.map((trace) => trace.marker.opacity[0] < 0.5)"
     assert page.evaluate(faded) == [True, False, True]
     page.locator("#clusters-chart .point path").nth(2).click(force=True)
-    assert page.inner_text("#status") == "Cluster 2"
+    # Plotly reports a click after a delay.
+    page.wait_for_function("byId('status').innerText === 'Cluster 2'")
     page.locator('#chips [data-cluster=""]').click()
     assert page.evaluate(faded) == [False] * 3
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from ensclust import _kernels
 from ensclust._cuts import discretise
 from ensclust._cuts.spectrum import Spectrum
 from ensclust._ensemble.agreement import agreement_of
@@ -391,11 +392,7 @@ def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
-    value = float(k)
-    for part in range(k):
-        members = np.flatnonzero(labels == part)
-        if len(members):
-            value -= float(
-                graph[np.ix_(members, members)].sum() / degree[members].sum()
-            )
-    return value
+    inside = np.empty(k)
+    _kernels.parts.sum_within(graph, labels.astype(np.int64, copy=False), inside)
+    total = np.bincount(labels, degree, minlength=k)
+    return k - float(np.divide(inside, total, where=total > 0, out=np.zeros(k)).sum())

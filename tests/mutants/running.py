@@ -218,19 +218,21 @@ def _callers(name: str) -> set[str]:
     """Return a kernel and those that call it, directly or not, as module.name."""
     calls = {}
     for path in sorted((ROOT / SOURCE / "_kernels").glob("*.py")):
-        for node in ast.parse(path.read_bytes()).body:
+        body = ast.parse(path.read_bytes()).body
+        own = {
+            node.name: path.stem for node in body if isinstance(node, ast.FunctionDef)
+        }
+        for node in body:
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                home = node.module.rpartition(".")[2]
+                own |= {alias.name: home for alias in node.names}
+        for node in body:
             if isinstance(node, ast.FunctionDef):
                 names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-                calls[f"{path.stem}.{node.name}"] = names
+                called = {f"{own[used]}.{used}" for used in names & own.keys()}
+                calls[f"{path.stem}.{node.name}"] = called
     found = {name}
-    while (
-        more := {
-            caller
-            for caller, names in calls.items()
-            if any(kernel.partition(".")[2] in names for kernel in found)
-        }
-        - found
-    ):
+    while more := {one for one, called in calls.items() if called & found} - found:
         found |= more
     return found
 

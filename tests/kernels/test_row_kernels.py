@@ -232,8 +232,9 @@ def test_more_clusters_than_bytes_are_counted():
 # Microclusters
 
 
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
 @given(seed=SEEDS, n_neighbors=st.integers(1, 6))
-def test_the_closest_microclusters_with_ties(seed, n_neighbors):
+def test_the_closest_microclusters_with_ties(dtype, seed, n_neighbors):
     rng = np.random.default_rng(seed)
     codes, start = label_rows(rng, 100)
     n_clusterings = codes.shape[1]
@@ -246,7 +247,7 @@ def test_the_closest_microclusters_with_ties(seed, n_neighbors):
     values, rank = np.unique(share.reshape(-1), return_inverse=True)
     i0, i1 = 20, 80
     count, others, ranks = _kernels.walks.closest(
-        codes, start, rank.astype(np.int32), len(values), n_neighbors, i0, i1
+        codes, start, rank.astype(dtype), len(values), n_neighbors, i0, i1
     )
     assert len(count) == 60
     ends = np.concatenate([[0], np.cumsum(count)])

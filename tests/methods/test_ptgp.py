@@ -84,6 +84,16 @@ def test_elite_neighbors_beyond_one_block_of_rows(missing):
     np.testing.assert_array_equal(found, literal_neighbors(ensemble, 6))
 
 
+@pytest.mark.parametrize("m", [255, 256])
+def test_elite_neighbors_of_many_clusterings(m):
+    labels = np.ones((30, m), int)
+    labels[:, 0] = np.arange(30)
+    labels[15:, 1] = 2
+    ensemble = Ensemble(labels)  # together in up to m - 1, beyond 16 bits from 256 on
+    found = microclusters.elite_neighbors(ensemble, 3).toarray()
+    np.testing.assert_array_equal(found, literal_neighbors(ensemble, 3))
+
+
 @given(ensembles(max_objects=14), st.integers(1, 6), st.integers(1, 5))
 def test_similarity_is_that_of_dense_powers(ensemble, n_neighbors, steps):
     neighbors = literal_neighbors(ensemble, n_neighbors)

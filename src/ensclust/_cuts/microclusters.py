@@ -219,7 +219,7 @@ def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
     ratio = np.where(occurs, together, 0) / np.maximum(both, 1)
     # Correctly rounded, so equal fractions are equal floats.
     values, rank = np.unique(ratio, return_inverse=True)
-    return values, rank.astype(np.int32)
+    return values, rank.astype(np.uint16 if len(rank) <= 2**16 else np.int32)
 
 
 def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:

@@ -93,6 +93,7 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     "wct": solving("wct"),
     "srs": solving("srs"),
     "ptgp": solving("ptgp", n_rows=4000, k=40),
+    "ptgp, exact": solving("ptgp", n_rows=4000, k=40, exact=True),
     "lwea": solving("lwea"),
     "weac": solving("weac"),
     "lwmc": solving("lwmc"),

@@ -231,34 +231,39 @@ class TransferCut:
 
     Parameters
     ----------
-    B : array-like of shape (n, m)
-        Non-negative weights of the edges between n left and m right nodes.
+    B : ndarray of shape (n, m)
+        Non-negative weights of the edges between n left and m right nodes, float64 or
+        float32, which are overwritten.
 
     Notes
     -----
     With degrees D_x and D_y the eigenvectors of the right nodes' graph B^T D_x^-1 B,
     sent back through B, are those of the whole graph (Li, Wu and Chang 2012). So are
     the singular vectors of D_x^-1/2 B D_y^-1/2, which are found here from the smaller
-    of its two Gram matrices. Time n m min(n, m), memory 2 n m.
+    of its two Gram matrices, in the precision of B. Time n m min(n, m), memory that of
+    the Gram matrix.
 
     Examples
     --------
-    >>> cut = TransferCut([[1, 0, 0], [1, 0.1, 0], [0, 1, 1], [0, 0, 1]])
+    >>> B = np.array([[1, 0, 0], [1, 0.1, 0], [0, 1, 1], [0, 0, 1]])
+    >>> cut = TransferCut(B)
     >>> labels = cut.labels(2, random_state=0)
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
 
-    def __init__(self, B: npt.ArrayLike):
-        scaled = np.array(B, np.float64)
-        root_x = np.sqrt(scaled.sum(axis=1, keepdims=True))
-        root_y = np.sqrt(scaled.sum(axis=0, keepdims=True))
-        # A node without edges has a zero row or column, whatever it is divided by.
-        scaled /= np.where(root_x > 0, root_x, 1)
-        scaled /= np.where(root_y > 0, root_y, 1)
-        self._scaled = scaled
-        n, m = scaled.shape
-        self._spectrum = Spectrum(scaled.T @ scaled if m <= n else scaled @ scaled.T)
+    def __init__(self, B: np.ndarray):
+        roots = [
+            np.sqrt(B.sum(axis=axis, keepdims=True, dtype=np.float64)).astype(B.dtype)
+            for axis in (1, 0)
+        ]
+        for root in roots:
+            # A node without edges has a zero row or column, whatever it is divided by.
+            B /= np.where(root > 0, root, 1)
+        self._scaled = B
+        n, m = B.shape
+        gram = B.T @ B if m <= n else B @ B.T
+        self._spectrum = Spectrum(gram.astype(np.float64, copy=False))
 
     def __len__(self) -> int:
         return len(self._scaled)
@@ -273,7 +278,9 @@ class TransferCut:
             min(n_clusters, len(self._spectrum))
         )
         if m <= n:
-            rows = self._scaled @ vectors
+            rows = (self._scaled @ vectors.astype(self._scaled.dtype)).astype(
+                np.float64
+            )
         else:
             rows = vectors * np.sqrt(np.maximum(eigenvalues, 0))
         norms = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -27,6 +27,7 @@ _MODULES = (
     "shares",
     "spectral",
     "square",
+    "symmetric",
     "triples",
     "voting",
     "walks",

@@ -120,10 +120,10 @@ def leading_vectors(
     first = _row_sums(A, mass) + _row_sums(square, mass)
     width = min(max(n // 8, _WIDTHS[0]), _WIDTHS[1], n)
     Q = np.random.default_rng(0).standard_normal((n, width), np.float32)
-    Q = _orthonormal(square @ Q)
+    Q = orthonormal(square @ Q)
     edge = 0.0
     for i in range(_ROUNDS):
-        Q = _orthonormal(_filtered(square, Q, edge))
+        Q = orthonormal(_filtered(square, Q, edge))
         for found in (pairs := _ritz_pairs(A, Q)).settled:
             values, U, rest, n_first = found
             middle = (U.T * mass) @ U * tail_weights(values, n_first, steps)
@@ -199,7 +199,7 @@ def _ritz_pairs(A: np.ndarray, Q: np.ndarray) -> _RitzPairs:
     return _RitzPairs(settled, float(np.sqrt(max(least, 0))))
 
 
-def _orthonormal(Q: np.ndarray) -> np.ndarray:
+def orthonormal(Q: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the columns, in float64."""
     Q = Q.astype(np.float64)
     return linalg.qr(Q, mode="economic", overwrite_a=True, check_finite=False)[0]

@@ -187,10 +187,11 @@ class ShortWalks:
         for _ in range(2):
             for _ in range(4):
                 Q = self._product(Q)
-            Q = orthonormal(Q).astype(np.float32)
+            Q = orthonormal(Q)
         values, vectors, _ = self._ritz_pairs(Q)
-        Q = orthonormal(self._filtered(vectors, abs(values[-1])))
-        values, vectors, off = self._ritz_pairs(Q.astype(np.float32))
+        filtered = self._filtered(vectors, abs(values[-1])).astype(np.float64)
+        Q = orthonormal(filtered).astype(np.float32)
+        values, vectors, off = self._ritz_pairs(Q)
         is_loose = off * np.abs(values) ** 8 > _SETTLED
         is_loose[4 * width // 5 :] = True
         r = int(np.argmax(is_loose))

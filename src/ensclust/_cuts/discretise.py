@@ -53,14 +53,14 @@ def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
     many rounds.
     """
     n, k = rows.shape
-    axis, sums = np.full(n, -1), np.empty((k, k))
+    axis = np.full(n, -1)
     trail: list[bytes] = []
     for done in range(MAX_ROUNDS):
         nearest = np.argmax(rows @ rotation, axis=1)
         if np.array_equal(nearest, axis):
             break
-        axis, parts = nearest, np.empty(n, np.int64)
-        n_parts = _kernels.parts.sum_rows(rows, axis, parts, sums)
+        axis, parts, sums = nearest, np.empty(n, np.int64), np.zeros((k, k))
+        n_parts = _kernels.parts.sum_rows(rows, axis, np.full(k, -1), parts, sums)
         key = parts.tobytes()
         # With an empty part the rotation is not unique: rounding chooses one.
         if n_parts == k and key in known:

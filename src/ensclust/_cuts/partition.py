@@ -399,7 +399,8 @@ def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
-    inside = np.empty(k)
-    _kernels.parts.sum_within(graph, labels.astype(np.int64, copy=False), inside)
+    members, inside = np.argsort(labels, kind="stable"), np.empty(k)
+    begin = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=k))])
+    _kernels.parts.sum_within(graph, members, begin, inside)
     total = np.bincount(labels, degree, minlength=k)
     return k - float(np.divide(inside, total, where=total > 0, out=np.zeros(k)).sum())

@@ -109,11 +109,15 @@ def compared(lines: list[dict], rows: list[Row] | None = None) -> str:
     everything = list(compare(lines))
     looseness = [1 / row.ratio for row in everything if row.work.endswith(DISTANCE)]
     cells = [("work", "ensclust", "compared with", "which takes", "ratio")]
+    above = "-"
     for row in rows or everything:
         if not row.work.endswith(DISTANCE):
             ratio = f"{row.ratio:,.{1 if row.ratio < 100 else 0}f}"
             mark = " \\*" * (row.key[0] in busy)
-            cells.append((row.work, row.ours, row.key[2], row.theirs, ratio + mark))
+            repeats = row.work.startswith(above)
+            work = "the same" + row.work.removeprefix(above) if repeats else row.work
+            above = above if repeats else row.work
+            cells.append((work, row.ours, row.key[2], row.theirs, ratio + mark))
     text = (
         f"{lines[0]['cores']} cores, medians of up to three runs. The ratio is the "
         "other's time (or memory) divided by ours: above 1, ensclust needs less.\n\n"

@@ -23,6 +23,8 @@ from ensclust._support.validation import (
     unexpected,
 )
 
+_SHOWN = 8  # clusters in the text
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certainty:
@@ -259,13 +261,14 @@ class Certainty:
         )
 
     def _shown_clusters(self) -> str:
-        """Return the least sure clusters with their sizes, at most eight."""
+        """Return the least certain clusters with their sizes, at most ``_SHOWN``."""
         order = self._least_sure()
-        words = [
+        shown = "  ".join(
             f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})"
-            for j in order[:8]
-        ]
-        return "  ".join(words) + ("  ..." if len(order) > 8 else "")
+            for j in order[:_SHOWN]
+        )
+        more = len(order) - _SHOWN
+        return f"{shown}  (lowest first, {more:,} more)" if more > 0 else shown
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -221,12 +221,12 @@ def run(times, seed):
 
 
 class Cluster:
-    """Two workers of Dask, of which one is killed while labels are made or written."""
+    """Two Dask workers, one of which is killed while labels are computed or written."""
 
     def __init__(self, folder, *, restarts):
         import distributed
 
-        self.name = "worker of Dask that " + ("restarts" if restarts else "stays away")
+        self.name = "Dask worker that " + ("restarts" if restarts else "stays down")
         self._cluster = distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -324,8 +324,8 @@ def workers_report(outcomes, seed):
         f"`{COMMAND} --times 0 --workers {len(outcomes)} --seed {seed} --write`, "
         f"{circumstances()}",
         "",
-        "| killed while labels are made and written | times | labels of an undisturbed "
-        "run | an error, and the old file | harmed |",
+        "| killed while labels are computed and written | times | labels of an "
+        "undisturbed run | error, old file kept | harmed |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name in sorted({outcome.work for outcome in outcomes}):
@@ -344,8 +344,8 @@ def report(outcomes, seed):
     lines = [
         f"`{COMMAND} --times {len(outcomes)} --seed {seed} --write`, {circumstances()}",
         "",
-        "| work | killed | interrupted | harmed | went on from kept work | "
-        "longest end after Ctrl-C |",
+        "| work | killed | interrupted | harmed | resumed from saved work | "
+        "slowest exit after Ctrl-C |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for work in WORKS:
@@ -354,7 +354,7 @@ def report(outcomes, seed):
         lines.append(
             f"| {work.name} | {len(own) - len(waits)} | {len(waits)} | "
             f"{sum(bool(o.problems) for o in own)} | "
-            f"{sum(o.went_on for o in own) if work.kept else 'keeps none'} | "
+            f"{sum(o.went_on for o in own) if work.kept else 'saves none'} | "
             f"{max(waits, default=0):.1f} s |"
         )
     return "\n".join(lines) + "\n"

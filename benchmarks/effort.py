@@ -224,8 +224,8 @@ def report(found: dict[str, Any]) -> str:
         "Differences from the reference (runs converge on 20,000 objects or all, then "
         "up to 100 passes over all objects), in points of NMI and ARI with the "
         "classes, paired by seed; mean over datasets and its standard error. Inertia "
-        "and processor time: ratios to the reference. Settings that change nothing for a "
-        "dataset, because it has fewer objects than the sample, are left out of the "
+        "and processor time: ratios to the reference. Settings that change nothing for "
+        "a dataset, because it has fewer objects than the sample, are left out of the "
         "means.\n"
     ]
     kinds = {

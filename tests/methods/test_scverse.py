@@ -166,7 +166,7 @@ def test_backed_data_stay_on_disk(adata, tmp_path):
             ["truth", "leiden"],
             r"'leiden' is not in adata.obs. Its columns: truth",
         ),
-        ("truth", r"keys='truth' is one name. Give a list"),
+        ("truth", r"keys='truth' is one name. Pass a list"),
         ([], "nothing to combine.*Columns: truth, fine, number, part, score, half"),
         (None, "nothing to combine"),
         (["truth", "score"], r"keys=\['truth', 'score'\].*not all clusterings.*labels"),
@@ -183,9 +183,9 @@ def test_keys_that_cannot_be_are_refused_by_name(adata, keys, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"resolutions": 1.0}, r"resolutions=1.0 is no list. Use \[1.0, ...\]"),
+        ({"resolutions": 1.0}, r"resolutions=1.0 is not a list. Use \[1.0, ...\]"),
         ({"resolutions": [1, 2, 1.0]}, "resolutions holds 1 more than.*seeds=2 runs"),
-        ({"resolutions": [1], "seeds": 0}, "seeds=0; expected how many seeds, 1 or"),
+        ({"resolutions": [1], "seeds": 0}, "seeds=0; expected a number of seeds"),
         ({"resolutions": [1], "seeds": True}, "seeds=True; expected how many"),
         ({"resolutions": [1], "seeds": 1.5}, "seeds=1.5; expected how many"),
         ({"resolutions": [1], "seeds": []}, r"seeds=\[\]; expected how many"),

@@ -240,8 +240,8 @@ def test_the_default_range_ends_at_the_root_of_n():
     ("options", "error", "message"),
     [
         ({"k_range": []}, ValueError, r"k_range=\[\] is empty"),
-        ({"k_range": 5}, TypeError, "k_range=5 is no list.*range"),
-        ({"k_range": "auto"}, TypeError, "k_range='auto' is no list"),
+        ({"k_range": 5}, TypeError, "k_range=5 is not a list.*range"),
+        ({"k_range": "auto"}, TypeError, "k_range='auto' is not a list"),
         ({"k_range": [0]}, ValueError, "n_clusters=0 is less than 1"),
         ({"k_range": [999]}, ValueError, "n_clusters=999 is larger"),
         ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not supported.*'pac'"),

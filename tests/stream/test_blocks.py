@@ -315,7 +315,7 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
     def blocks():
         raise AssertionError
 
-    with pytest.raises(ValueError, match="Choose on a sample"):
+    with pytest.raises(ValueError, match="Choose k on a sample"):
         consensus(blocks, "auto")
     with pytest.raises(ValueError, match="init numbers objects"):
         consensus(blocks, 2, "kcc", init=[0, 1])

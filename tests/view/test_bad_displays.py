@@ -59,7 +59,7 @@ EYE = np.eye(3)
     (lambda: TREE.plot(n_clusters="a"), "n_clusters='a' is a str"),
     (lambda: TREE.plot(ax=3), "ax is of type int; expected a matplotlib Axes"),
     (lambda: SelectKDisplay(3), "selection is of type int; expected KSelection"),
-    (lambda: SelectKDisplay.from_ensemble(RUNS, 3), "k_range=3 is no list of numbers"),
+    (lambda: SelectKDisplay.from_ensemble(RUNS, 3), "k_range=3 is not a list of numbers"),
     (lambda: SelectKDisplay.from_ensemble(RUNS, [2], "x"), "method='x' is not supp"),
     (lambda: CHOICE.plot(3), "ax is of type int"),
     (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; give 6"),

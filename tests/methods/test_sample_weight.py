@@ -61,7 +61,7 @@ def test_simrank_weighs_objects_where_equal_rows_stay_together():
 
 def test_simrank_refuses_weights_where_equal_rows_come_apart():
     labels = random_ensemble(60, 8, 4, seed=0, missing=0.2).labels
-    with pytest.raises(ValueError, match="nor sample_weight can give"):
+    with pytest.raises(ValueError, match="nor sample_weight supports"):
         SRS(3, base="precomputed").fit(labels, sample_weight=np.full(60, 5))
 
 

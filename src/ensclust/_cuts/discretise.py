@@ -1,9 +1,9 @@
 """From eigenvectors to parts: rotations that bring each row near to one axis.
 
 Discretisation of Yu and Shi (2003). A rotation gives each unit row the axis that it is
-nearest to; these axes give the next rotation, until they do not change. It is begun
-from many rows, and most of these starts come to partitions that others have been
-through: from there on they go the same way, which is not gone again.
+nearest to; these axes give the next rotation, until they no longer change. It starts
+from many rows, and most of these starts reach partitions that others have reached
+before: from there on their path is known and not followed again.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def partitions(rows: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
 
 
 def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return k rows for each start, (s, k), each least close to those before it."""
+    """Return k rows for each start, (s, k), each the farthest from those before it."""
     k = rows.shape[1]
     chosen = np.empty((len(starts), k), np.int64)
     chosen[:, 0] = starts
@@ -52,8 +52,8 @@ def _rotate(
 ) -> np.ndarray:
     """Rotate until the nearest axis of each row is stable; return the parts.
 
-    ``indicator`` holds zeros, and does so afterwards. ``known`` has the partitions that
-    were met before, with where they lead and in how many rounds.
+    ``indicator`` holds zeros, before and after. ``known`` has the partitions that were
+    reached before, with where they lead and in how many rounds.
     """
     everyone = np.arange(len(rows))
     axis = np.full(len(rows), -1)
@@ -65,7 +65,7 @@ def _rotate(
         axis = nearest
         parts, n_parts = numbered(axis, rows.shape[1])
         key = parts.tobytes()
-        # With an empty part the rotation is not unique: rounding chooses one.
+        # With an empty part the rotation is not unique: rounding decides.
         if n_parts == rows.shape[1] and key in known:
             end, n_rounds = known[key]
             if done + n_rounds <= MAX_ROUNDS:
@@ -89,7 +89,7 @@ def numbered(axis: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     """Return parts numbered by first appearance, and how many there are."""
     n = len(axis)
     first = np.full(k, n)
-    first[axis[::-1]] = np.arange(n - 1, -1, -1)  # of equal indices the last counts
+    first[axis[::-1]] = np.arange(n - 1, -1, -1)  # the last of equal indices counts
     rank = np.empty(k, np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(k)
     return rank[axis], int((first < n).sum())

@@ -28,13 +28,13 @@ from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _SMALL = 1000  # rows up to which one thread works
 _LARGE = 1000  # rows from which a few eigenvectors are found by iteration
-_NARROWEST = 32  # vectors that are iterated together, or twice as many, and so on
+_NARROWEST = 32  # vectors that are iterated together, then twice as many, and so on
 _BLOCKS = 7  # powers of the matrix in one basis
 _RESTARTS = 10
 _SETTLED = 1e-12  # residual of an eigenvector
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
-_MAX_WORK = 5e8  # starts times n k^2: some seconds
+_MAX_WORK = 5e8  # starts times n k^2: a few seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
 _SPARSE_TOTAL = 1e9  # with millions of edges, in 32 bits
@@ -49,15 +49,15 @@ class NormalisedCut:
     W : array-like of shape (n, n)
         Symmetric, non-negative weights, diagonal included.
     mass : ndarray of shape (n,) or None
-        How many nodes each stands for, above 0; None is one each.
+        How many nodes each one represents, above 0; None means one each.
     exact : bool, default=False
-        Whether the eigenvectors are those of LAPACK whatever the number of nodes.
+        Whether LAPACK computes the eigenvectors for any number of nodes.
 
     Notes
     -----
     Offset-regularised normalised cut of Cour, Yu and Shi with the discretisation of
     Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
-    so that the result does not hang on the numbering of nodes. Time n^3 once for the
+    so that the result does not depend on the numbering of nodes. Time n^3 once for the
     eigenvectors (n^2 k above 1,000 nodes, where they are found by iteration), then for
     each number of parts n k^2 per round and start. Memory 2 n^2.
 
@@ -104,15 +104,15 @@ class NormalisedCut:
         n_clusters : int
             Number of parts.
         random_state : int, RandomState instance or None
-            Draws the rows at which the discretisation starts.
+            Determines the rows at which the discretisation starts.
         n_starts : int, default=50
-            Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
-            partition with the least :func:`ncut_value` is kept.
+            Number of starts, fewer (but at least 5) if n k^2 is above 10^7; the
+            partition with the smallest :func:`ncut_value` is kept.
 
         Returns
         -------
         ndarray of shape (n,)
-            Part of each node; some part may stay empty.
+            Part of each node; parts may be empty.
         """
         n = len(self)
         k = check_n_clusters(n_clusters, n)
@@ -129,7 +129,7 @@ class NormalisedCut:
         with parallel.one_blas_thread():  # the matrices are too small for more
             found = discretise.partitions(rows, starts)
             values = _values(self._graph, self._degree, found, k)
-        # Of values that are equal to rounding the first is taken.
+        # Of values that are equal up to rounding, the first is used.
         return found[int(np.argmax(values <= values.min() + 1e-12))]
 
 
@@ -168,16 +168,16 @@ def metis(
     Returns
     -------
     ndarray of shape (n_seeds, n)
-        Part of each node, one row per run; some part may stay empty.
+        Part of each node, one row per run; parts may be empty.
 
     Notes
     -----
     Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 (1e9 in a
     sparse array) and rounded, node weights too; an edge that rounds to 0 is dropped. A
-    node heavier than a part should be counts as one part: METIS would leave parts empty
-    beside it, and complain on stdout. METIS draws from the C library, so a seed gives
-    the same parts on one platform. Needs pymetis: ``pip install "ensclust[metis]"``.
-    Time about proportional to the number of edges.
+    node heavier than a part should be counts as one part: otherwise METIS would leave
+    parts empty and complain on stdout. METIS uses the random numbers of the C library,
+    so a seed gives the same parts on one platform only. Needs pymetis: ``pip install
+    "ensclust[metis]"``. Time about proportional to the number of edges.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def metis(
 def metis_runs(
     W: Any, sizes: npt.ArrayLike, seed: int, n_init: int
 ) -> Callable[[int], list[np.ndarray]]:
-    """Return what parts a graph by several runs of METIS, each way once."""
+    """Return a function that partitions a graph by several runs of METIS."""
     seeds = check_random_state(seed).randint(2**31 - 1, size=n_init).tolist()
 
     def distinct(k: int) -> list[np.ndarray]:
@@ -218,11 +218,11 @@ def metis_runs(
 def import_metis(
     what: str = 'partitioner="metis"', instead: str = 'partitioner="ncut"'
 ):
-    """Import pymetis, or raise with the install line and the way around it."""
+    """Import pymetis, or raise with the install line and an alternative."""
     try:
         return import_optional("pymetis", what, "metis")
     except ImportError as error:
-        msg = f"{error}, or use {instead}, which needs nothing."
+        msg = f"{error}, or use {instead}, which does not need it."
         raise ImportError(msg, name=error.name) from error
 
 
@@ -266,7 +266,7 @@ class TransferCut:
     def embedding(self, n_clusters: int) -> np.ndarray:
         """Return unit rows for the left nodes, (n, k) float64; k at most min(n, m).
 
-        A node outside of the k leading eigenvectors has a row of zeros.
+        A node outside the k leading eigenvectors has a row of zeros.
         """
         n, m = self._scaled.shape
         eigenvalues, vectors = self._spectrum.leading(
@@ -285,8 +285,8 @@ class TransferCut:
         Returns
         -------
         ndarray of shape (n,)
-            Part of each left node; fewer parts than ``n_clusters`` where fewer rows
-            of the embedding differ.
+            Part of each left node; fewer parts than ``n_clusters`` if fewer rows of the
+            embedding differ.
         """
         from sklearn.cluster import KMeans  # noqa: PLC0415  a second to import
         from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
@@ -308,12 +308,12 @@ class RowCut:
     Attributes
     ----------
     partitions : callable
-        ``partitions(k)`` gives one or more ways to part the rows, (F,) each; that is
-        kept which has most parts, then whose labels share most with the inputs.
+        ``partitions(k)`` gives one or more partitions of the rows, (F,) each; the one
+        with most parts is kept, then the one whose labels share most with the inputs.
     fitted : dict
         Fitted attributes of every cut.
     weights : ndarray of shape (M,) or None
-        Weights of the base clusterings; None is all alike.
+        Weights of the base clusterings; None means all equal.
     """
 
     partitions: Callable[[int], list[np.ndarray]]
@@ -321,7 +321,7 @@ class RowCut:
     weights: np.ndarray | None = None
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Part the rows; others take the label of the nearest, by co-association."""
+        """Partition the rows; others get the label of the nearest by co-association."""
         fragments = counts.fragments()
         n_parts = min(n_clusters, len(fragments.counts))
         found = self.partitions(n_parts)
@@ -381,7 +381,7 @@ def _integers(weights: np.ndarray, total: float = _METIS_TOTAL) -> np.ndarray:
 
 
 def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
-    """Return node weights of which none exceeds the mean weight of k parts."""
+    """Return node weights, none above the mean weight of k parts."""
     capped = np.maximum(np.asarray(sizes, np.float64), 1)
     while capped.max() > capped.sum() / k * (1 + 1e-6):
         capped = np.minimum(capped, capped.sum() / k)
@@ -389,7 +389,7 @@ def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
 
 
 def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
-    """Return the value of each partition, worked out once for equal ones."""
+    """Return the value of each partition, computed once for equal ones."""
     known: dict[bytes, float] = {}
     keys = [labels.tobytes() for labels in found]
     for key, labels in zip(keys, found, strict=True):
@@ -417,7 +417,7 @@ class Spectrum:
     A : ndarray of shape (n, n)
         A symmetric float64 matrix, which is overwritten.
     exact : bool, default=False
-        Whether LAPACK finds the vectors whatever the number of rows.
+        Whether LAPACK computes the vectors for any number of rows.
 
     Notes
     -----
@@ -429,7 +429,7 @@ class Spectrum:
     Above 1,000 rows, fewer than n / 10 vectors are found by block Krylov iteration from
     a fixed start instead, until residuals are below 1e-12, in time n^2 k. All k up to
     28, 56, 112, ... share one such iteration. Either way the vectors for k do not
-    depend on which others were asked for.
+    depend on which others were requested.
 
     Examples
     --------
@@ -462,9 +462,9 @@ class Spectrum:
             return self._vectors(k)
 
     def _iterate(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return ``width`` eigenvalues and vectors, seven in eight of them settled.
+        """Return ``width`` eigenvalues and vectors, seven eighths of them converged.
 
-        None where they do not settle.
+        None if they do not converge.
         """
         start = np.random.default_rng(0).standard_normal((len(self), width))
         Q = np.linalg.qr(start)[0]
@@ -491,7 +491,7 @@ class Spectrum:
             Q = product[:, begin:end] = self._matrix @ Q
             if i < _BLOCKS - 1:
                 known = basis[:, :end]
-                for _ in range(2):  # once leaves too much of what is known
+                for _ in range(2):  # one pass leaves too much of the known vectors
                     Q = Q - known @ (known.T @ Q)
                 Q = np.linalg.qr(Q)[0]
         return basis, product
@@ -500,7 +500,7 @@ class Spectrum:
     def _reduced(self) -> tuple:
         """A = Q T Q^T: Q as Householder reflections, and the tridiagonal T.
 
-        Last comes the room of syevr: sizes of blocks, and so rounding, hang on it.
+        Last comes the workspace of syevr: block sizes, and so rounding, depend on it.
         """
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
@@ -514,7 +514,7 @@ class Spectrum:
     def _vectors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         reflections, diagonal, beside, scales, n_work = self._reduced
         n = len(diagonal)
-        if n == 1:  # nothing beside the diagonal, which older SciPy does not take
+        if n == 1:  # nothing off the diagonal, which older SciPy does not accept
             return diagonal.copy(), np.ones((1, 1))
         solve = partial(
             linalg.eigh_tridiagonal,
@@ -528,7 +528,7 @@ class Spectrum:
             eigenvalues, vectors = solve(lapack_driver="stebz")
         except linalg.LinAlgError:  # bisection can fail where many are equal
             eigenvalues, vectors = solve(lapack_driver="stemr")
-        # The first row is no part of the reflections.
+        # The first row is not part of the reflections.
         below = np.asfortranarray(vectors[1:])
         vectors[1:] = lapack.dormqr(
             "L", "N", reflections[1:, :-1], scales, below, n_work, overwrite_c=1

@@ -86,7 +86,7 @@ class PTGP(Method):
         time="F^2 M + T nnz(P) F + F Nc^2",
         memory="N M + F Nc + nnz(P)",
         family="bipartite graph",
-        lacks={"weights": "its walks are published for clusterings of equal weight"},
+        lacks={"weights": "its walks are published for clusterings that count alike"},
     )
 
     n_neighbors: int | None = parameter(positive(), None, default=None)

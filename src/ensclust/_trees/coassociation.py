@@ -363,8 +363,8 @@ class CoAssociation:
         """
         if self._weight_of_both() is not None:
             msg = (
-                "single and complete linkage do not support weights with missing labels. "
-                'Use linkage="average", or no weights.'
+                "single and complete linkage do not support weights with missing "
+                'labels. Use linkage="average", or no weights.'
             )
             raise ValueError(msg)
         if self.ensemble.has_missing:

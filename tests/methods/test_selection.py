@@ -275,7 +275,7 @@ def test_the_plot_marks_each_suggestion():
         CRITERIA["eigengap"].title,
     ]
     assert axes[1].texts[0].get_text() == " 4"
-    with pytest.raises(ValueError, match=r"axes holds 1 axes; give 2.*pac, eigengap"):
+    with pytest.raises(ValueError, match=r"axes holds 1 axes; pass 2.*pac, eigengap"):
         found.plot(axes[:1])
     pyplot.close("all")
 

@@ -65,7 +65,7 @@ EYE = np.eye(3)
     ),
     (lambda: SelectKDisplay.from_ensemble(RUNS, [2], "x"), "method='x' is not supp"),
     (lambda: CHOICE.plot(3), "ax is of type int"),
-    (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; give 6"),
+    (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; pass 6"),
 )
 def test_display(call, words):
     try:

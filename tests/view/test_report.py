@@ -458,7 +458,7 @@ def test_the_lines_that_do_it_again_run_and_give_the_same_file(tmp_path, monkeyp
     assert "from sklearn.cluster import Birch\n" in call
     exec(call, dict(given))
     pages = [(tmp_path / f"{name}.html").read_text() for name in ("first", "report")]
-    pages = [page[page.index("<h1") : page.index("How to do")] for page in pages]
+    pages = [page[page.index("<h1") : page.index("How to reproduce")] for page in pages]
     assert pages[0] == pages[1]
 
 

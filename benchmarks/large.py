@@ -167,7 +167,7 @@ def other_kmeans(n: int, base: dict) -> Measurement:
             Bar("ensclust", 1, "share", name, "digest", DISTANCE),
         )
     ]
-    title = f"generate beside other k-means, N = {n:,}, d = 16, M = {base['m']}"
+    title = f"generate and other k-means packages, N = {n:,}, d = 16, M = {base['m']}"
     return replace(one, name=f"kmeans-{n}", title=title, bars=tuple(bars))
 
 

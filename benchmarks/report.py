@@ -26,7 +26,7 @@ HOW = (
     " and touch what they will need beforehand. Peak memory is measured in a separate"
     " process with the default allocator, as the largest resident set during the work"
     " ({memory_by}) above that of the warmed-up process; it includes the input in the"
-    " form that a call takes (labels, a condensed vector), except for intersections."
+    " form that a call takes (labels, a condensed vector), except for overlaps."
     " A side that takes more than 100 s is timed once. MB are 10^6 bytes."
 )
 # How sides of the measurement "linkage" store similarities.

@@ -210,7 +210,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make all input files once, for the lines must leave them as they are."""
+    """Make all input files once, because the commands must not change them."""
     path = tmp_path_factory.mktemp("commands")
     for name, text in FILES.items():
         (path / name).write_text(text)

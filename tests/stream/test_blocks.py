@@ -15,7 +15,7 @@ from ensclust._stream import label_stream
 from ensclust._stream.counting import Encoding, add, count_block, fix_encoding
 from strategies import label_tables, random_ensemble
 
-# SRS may tell objects with equal rows apart; see test_distributed.
+# SRS may separate objects with equal rows; see test_distributed.
 METHODS = [name for name in ensclust.methods() if name != "srs"]
 
 

@@ -1,4 +1,4 @@
-"""Edge cases of what all rooms share that some change to the source would break."""
+"""Edge cases of shared code that some change to the source would break."""
 
 import io
 import os

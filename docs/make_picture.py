@@ -1,8 +1,8 @@
 """Draw the picture of the README and the front page: ``python -m docs.make_picture``.
 
 k-means cannot follow curved groups, whatever k. Runs with more clusters than there are
-groups cut them into pieces, each run differently; their consensus puts the pieces
-together. There are two files, for light and for dark pages.
+groups cut them into pieces, each run differently; their consensus joins the pieces.
+There are two files, for light and for dark pages.
 """
 
 from __future__ import annotations

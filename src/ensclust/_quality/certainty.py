@@ -1,4 +1,4 @@
-"""How sure a consensus is: of each object, of each cluster, of each base clustering."""
+"""How certain a consensus is: for each object, cluster and base clustering."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from ensclust._support.validation import (
     import_optional,
     unexpected,
 )
+
+_SHOWN = 8  # clusters in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,12 +117,12 @@ class Certainty:
         memberships : ndarray of shape (N, k) or None
             Shares of votes, for ``vote_share``.
         names : list of str or None
-            Names of the base clusterings; None is their numbers.
+            Names of the base clusterings; None uses their numbers.
 
         Returns
         -------
         Certainty
-            Time N M + F M k for F distinct label rows; memory at most some
+            Time N M + F M k for F distinct label rows; memory at most about
             (110 + 4 M) N bytes.
         """
         ensemble = as_counts(ensemble)
@@ -144,7 +146,7 @@ class Certainty:
 
     @property
     def margin(self) -> np.ndarray:
-        """Item consensus less next consensus, (N,): negative is better off there."""
+        """Item consensus minus next consensus, (N,); below 0, the next fits better."""
         return self.item_consensus - self.next_consensus
 
     def objects(self) -> Any:
@@ -176,7 +178,7 @@ class Certainty:
         return _frame(columns, self.names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers for JSON; None stands for NaN."""
+        """Return plain lists and numbers for JSON; NaN becomes None."""
         tables: dict[str, dict[str, Any]] = {
             "objects": {
                 "label": self.labels,
@@ -229,7 +231,7 @@ class Certainty:
             notes.append(f"agreement (NMI) {shown}")
         return notebook.table(
             self._title(),
-            ("cluster, least sure first", "objects", "consensus", "mean margin"),
+            ("cluster, least certain first", "objects", "consensus", "mean margin"),
             rows,
             "; ".join(notes),
         )
@@ -243,12 +245,12 @@ class Certainty:
         )
 
     def _least_sure(self) -> np.ndarray:
-        """Return the clusters that have objects, the least sure first."""
+        """Return the clusters that have objects, the least certain first."""
         order = np.argsort(self.cluster_consensus, kind="stable")
         return order[self.sizes[order] > 0]
 
     def _shown_agreement(self) -> str:
-        """Return the mean agreement and the base clustering of the least, if any."""
+        """Return the mean agreement, and the clustering that agrees least, if any."""
         nmi = self.agreement.nmi
         if not np.isfinite(nmi).any():
             return ""
@@ -259,13 +261,14 @@ class Certainty:
         )
 
     def _shown_clusters(self) -> str:
-        """Return the least sure clusters with their sizes, at most eight."""
+        """Return the least certain clusters with their sizes, at most ``_SHOWN``."""
         order = self._least_sure()
-        words = [
+        shown = "  ".join(
             f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})"
-            for j in order[:8]
-        ]
-        return "  ".join(words) + ("  ..." if len(order) > 8 else "")
+            for j in order[:_SHOWN]
+        )
+        more = len(order) - _SHOWN
+        return f"{shown}  (lowest first, {more:,} more)" if more > 0 else shown
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -273,8 +276,8 @@ def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
     shape, k = np.shape(memberships), int(labels.max(initial=-1)) + 1
     if len(shape) != 2 or shape[0] != len(labels) or shape[1] < k:
         msg = (
-            f"memberships has shape {shape}; expected ({len(labels)}, {k}), a row per "
-            "object and a column per cluster."
+            f"memberships has shape {shape}; expected ({len(labels)}, {k}), one row "
+            "per object and one column per cluster."
         )
         raise ValueError(msg)
     share = np.full(len(labels), np.nan)
@@ -290,7 +293,7 @@ def _plain(values: Any) -> list:
 
 
 def _frame(columns: dict[str, Any], index: list[str] | None = None) -> Any:
-    """Return a DataFrame of the columns that are there."""
+    """Return a DataFrame of the columns that are not None."""
     pandas = import_optional("pandas", "a table of certainty", "pandas")
     there = {name: column for name, column in columns.items() if column is not None}
     return pandas.DataFrame(there, index=index)

@@ -91,7 +91,7 @@ def _even(keys: np.ndarray) -> np.ndarray:
 
 
 def _apart(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Return the places nearest to those wanted that ascend by ``gap`` at least.
+    """Return the places nearest to the wanted ones that ascend by at least ``gap``.
 
     Least squares: isotonic regression, by pooling adjacent violators.
     """

@@ -149,10 +149,10 @@ class _Lossy(io.RawIOBase):
 
 
 def _lossy(stream: Any) -> Any:
-    """Return a context in which a stderr that is not writable does no harm."""
+    """Return a context in which it does not matter if stderr is not writable."""
     if stream is None:  # closed: an output file must not get its number
         return redirect_stderr(Path(os.devnull).open("w"))
-    if id(stream) != id(sys.__stderr__):  # replaced by someone else
+    if id(stream) != id(sys.__stderr__):  # replaced by other code
         return nullcontext()
     lossy = _Lossy(getattr(stream.buffer, "raw", stream.buffer))
     return redirect_stderr(

@@ -196,17 +196,17 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
               show_default="2 to the square root of the number of objects, at most 50",
               help="Numbers of clusters to try.")  # fmt: skip
 @click.option("--data", type=click.Path(), metavar="FILE",
-              help="Table of the features that LABELS were made from. Only with them "
-              "can clusters be told from noise.")  # fmt: skip
+              help="Table of the features that LABELS were made from. Without them, "
+              "clusters cannot be distinguished from noise.")  # fmt: skip
 @click.option("--data-columns", type=names, metavar="A,B",
-              help="Use these columns of it only.")  # fmt: skip
+              help="Use only these columns of it.")  # fmt: skip
 @run_options("ecpcs-hc")
 def select_k(labels, k_range, data, data_columns, **options) -> None:
     """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
     LABELS is a file as for consensus, or - for CSV on stdin. Each number of clusters is
     evaluated by several criteria; a star marks what each of them suggests. With --data,
-    rows in the same order, the answer is 1 if there is nothing but noise.
+    a table with rows in the same order, the answer is 1 if there is only noise.
     """
     if data_columns and not data:
         msg = "--data-columns needs --data FILE."

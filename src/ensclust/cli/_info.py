@@ -138,7 +138,7 @@ def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
 
 
 def _many(n_objects: int) -> float:
-    """Return the number of values above which a column is unlikely a clustering."""
+    """Return the number of values above which a column is hardly a clustering."""
     return n_objects**0.5 + 1
 
 
@@ -287,7 +287,7 @@ def _nearly_equal(
 ) -> list[list[str]]:
     """Return the groups of clusterings that are similar but not all equal.
 
-    Leaves out columns that are unlikely clusterings, which would take much memory.
+    Leaves out columns that are hardly clusterings, which would take much memory.
     """
     import numpy as np
 

@@ -128,7 +128,7 @@ class ConsensusByKDisplay:
         max_rows : int, default=200
             Rows of a matrix; more objects are averaged.
         ax : matplotlib Axes or None
-            Axes whose place the panels take; None makes a figure.
+            Axes whose place the panels take; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -154,11 +154,11 @@ class ConsensusByKDisplay:
         Parameters
         ----------
         selection : KSelection
-            What was found.
+            What ``select_k`` returned.
         ensemble : Ensemble, array-like, DataFrame or path
-            The base clusterings that it was found for.
+            The base clusterings that it was given.
         ks : iterable of int or None
-            Numbers of clusters to draw; None is all, or the 20 around ``best_k``.
+            Numbers of clusters to draw; None means all, or the 20 around ``best_k``.
         max_rows, ax, **kwargs
             As in :meth:`from_ensemble`.
         """
@@ -211,7 +211,7 @@ class ConsensusByKDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Axes whose place the panels take; None makes a figure.
+            Axes whose place the panels take; None creates a figure.
         cmap : str or matplotlib Colormap, default="Blues"
             Colours of the matrices, from never to always together.
         colors : sequence of colours or None

@@ -110,7 +110,7 @@ function scatterNote() {
   const s = data.scatter;
   const { of, names } = shownMap();
   const what = {
-    features: names === null ? "Principal components of the features" : "The given coordinates, as they are",
+    features: names === null ? "Principal components of the features" : "The given coordinates, unchanged",
     ensemble: "What the consensus sees: a t-SNE of the base clusterings alone, in which objects that are often together are neighbours. Distances between groups mean little",
     components: "Principal components of the co-association; objects with the same labels are slightly spread",
   }[of];

@@ -16,12 +16,15 @@ from ensclust._quality.mean_coassociation import (
     item_consensus,
 )
 from ensclust._support import notebook
+from ensclust._support.plain import counted
 from ensclust._support.validation import (
     check_labelling,
     check_weights,
     import_optional,
     unexpected,
 )
+
+_WIDTH = 80  # characters in a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +211,7 @@ class Certainty:
             lines.append(
                 f"  item consensus     mean {known.mean():.2f}, least {known.min():.2f}"
             )
-        lines.append(f"  cluster consensus  {self._shown_clusters()}")
+        lines += _wrapped("  cluster consensus", self._shown_clusters().split("  "))
         if shown := self._shown_agreement():
             lines.append(f"  agreement (NMI)    {shown}")
         return "\n".join(lines)
@@ -237,9 +240,10 @@ class Certainty:
     def _title(self) -> str:
         n_out = int((self.labels < 0).sum())
         return (
-            f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
-            f"clusters{f', {n_out:,} in none' if n_out else ''}, "
-            f"from {len(self.names)} base clusterings"
+            f"Certainty of {counted(len(self.labels), 'object')} in "
+            f"{counted(len(self._least_sure()), 'cluster')}"
+            f"{f', {n_out:,} in none' if n_out else ''}, "
+            f"from {counted(len(self.names), 'base clustering')}"
         )
 
     def _least_sure(self) -> np.ndarray:
@@ -266,6 +270,16 @@ class Certainty:
             for j in order[:8]
         ]
         return "  ".join(words) + ("  ..." if len(order) > 8 else "")
+
+
+def _wrapped(head: str, words: list[str]) -> list[str]:
+    """Return words two blanks apart below a head, in lines of at most 80 characters."""
+    lines = [head]
+    for word in words:
+        if len(lines[-1]) + 2 + len(word) > _WIDTH:
+            lines.append(" " * len(head))
+        lines[-1] += f"  {word}"
+    return lines
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:

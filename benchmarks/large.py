@@ -65,6 +65,7 @@ def many_clusterings(sizes: dict) -> Measurement:
         "wide",
         f"ECPCS-MC from labels, N = {sizes['objects']:,}, M = {sizes['wide_m']}",
         (Side("ensclust", "consensus", consensus("ecpcs-mc", labels, sizes["k"])),),
+        (Bar("ensclust", 1000, "under", quantity="peak_mb", unit="MB"),),
     )
 
 

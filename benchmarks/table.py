@@ -237,6 +237,7 @@ def end_to_end(sizes: dict) -> list[Measurement]:
     k, base = sizes["k"], sizes["base"]
     objects = labelled("kmeans", **base, n=sizes["objects"])
     size = f"N = {sizes['objects']:,}, M = {base['m']}"
+    ks = list(range(2, 2 * k))
     return [
         Measurement(
             "ecpcs-hc",
@@ -245,7 +246,7 @@ def end_to_end(sizes: dict) -> list[Measurement]:
                 Side("ensclust", "consensus", consensus("ecpcs-hc", objects, k)),
                 Side("fastcluster linkage alone", "fastcluster linkage", objects),
             ),
-            (Bar("ensclust", 1, against="fastcluster linkage alone"),),
+            (Bar("ensclust", 1.9, against="fastcluster linkage alone"),),
         ),
         Measurement(
             "ecpcs-mc",
@@ -254,7 +255,17 @@ def end_to_end(sizes: dict) -> list[Measurement]:
                 Side("ensclust", "consensus", consensus("ecpcs-mc", objects, k)),
                 Side("literal NumPy", "literal ecpcs-mc", {**objects, "k": k}),
             ),
-            (Bar("ensclust", 2.5, against="literal NumPy"),),
+            (Bar("ensclust", 6, against="literal NumPy"),),
+        ),
+        Measurement(
+            "sweep",
+            f"ECPCS-MC from labels, {size}, {len(ks)} numbers of clusters",
+            (Side("ensclust", "consensus", consensus("ecpcs-mc", objects, ks)),),
+        ),
+        Measurement(
+            "ptgp",
+            f"PTGP from labels, {size}, k = {k}",
+            (Side("ensclust", "consensus", consensus("ptgp", objects, k)),),
         ),
         Measurement(
             "import",
@@ -380,7 +391,7 @@ def labelled(kind: str, **spec) -> dict:
     return {"kind": kind, "spec": spec}
 
 
-def consensus(method: str, labels: dict, k: int) -> dict:
+def consensus(method: str, labels: dict, k: int | list[int]) -> dict:
     return {**labels, "method": method, "n_clusters": k}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensclust import similarity
+from ensclust import _kernels, similarity
 from ensclust._cuts import discretise
 from ensclust._cuts.partition import NormalisedCut
 from ensclust.metrics import ari
@@ -55,9 +55,24 @@ def test_starts_of_an_ensemble_end_where_each_would_end_alone():
         assert ari(parts, literal(rows, start)) == 1.0
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=20))
-def test_parts_are_numbered_by_first_appearance(axis):
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(0, 99))
+def test_parts_are_numbered_by_first_appearance_and_their_rows_summed(axis, seed):
+    rows = np.random.default_rng(seed).normal(size=(len(axis), 5))
+    parts, sums = np.full(len(axis), -7), np.zeros((5, 5))
+    number = np.full(5, -1)
+    n_parts = _kernels.parts.sum_rows(rows, np.array(axis), number, parts, sums)
     order = list(dict.fromkeys(axis))
-    parts, n_parts = discretise.numbered(np.array(axis), 5)
     assert parts.tolist() == [order.index(one) for one in axis]
     assert n_parts == len(order)
+    assert np.allclose(sums, np.eye(5)[axis].T @ rows, rtol=0, atol=1e-12)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(0, 99))
+def test_weights_within_parts_are_summed(labels, seed):
+    n, inside = len(labels), np.full(5, np.nan)
+    graph = np.random.default_rng(seed).random((n, n))
+    members = np.argsort(labels, kind="stable")
+    begin = np.searchsorted(np.sort(labels), np.arange(6))
+    _kernels.parts.sum_within(graph, members, begin, inside)
+    indicator = np.eye(5)[labels]
+    assert np.allclose(inside, np.diag(indicator.T @ graph @ indicator), rtol=1e-12)

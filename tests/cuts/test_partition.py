@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensclust import similarity
-from ensclust._cuts import partition
-from ensclust._cuts import partition as spectrum
+from ensclust._cuts import partition, spectrum
 from ensclust.metrics import ari
 from strategies import ensembles, random_ensemble
 

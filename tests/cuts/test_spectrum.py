@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 from threadpoolctl import threadpool_limits
 
-from ensclust._cuts.partition import Spectrum
+from ensclust._cuts.spectrum import Spectrum
 
 
 def symmetric(n, rank, seed):

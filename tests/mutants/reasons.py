@@ -72,7 +72,6 @@ REASONS = (
     ("_kernels/walks$", "WIDTH = 33", _ROOM),
     ("counting.count_any", r"k_left \+ 2", _ROOM),
     ("_pass_over", r"\n.*2\.0 if", _ROOM),
-    ("Spectrum._iterate", "ncv=", _ROOM),
     ("check_reference", r"\n.*-2\)", _NEGATIVE),
     ("CoAssociation.expand", r", -2\)", _NEGATIVE),
     ("", r"reshape\(.*-1\).*\n.*-2\)", _NEGATIVE),

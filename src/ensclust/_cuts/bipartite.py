@@ -29,7 +29,7 @@ from scipy import sparse
 
 from ensclust import _kernels
 from ensclust._cuts import kmeans
-from ensclust._cuts.partition import Spectrum
+from ensclust._cuts.spectrum import Spectrum
 from ensclust._ensemble.contents import check_array, check_same
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut

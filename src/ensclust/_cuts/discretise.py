@@ -8,6 +8,8 @@ through: from there on they go the same way, which is not gone again.
 
 import numpy as np
 
+from ensclust import _kernels
+
 MAX_ROUNDS = 21
 
 
@@ -27,11 +29,8 @@ def partitions(rows: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
         Part of each row, 0, 1, ... by first appearance; at most k parts. Time n k^2 per
         start and n k^2 + k^3 per round.
     """
-    n, k = rows.shape
     known: dict[bytes, tuple[np.ndarray, int]] = {}
-    indicator = np.zeros((n, k))
-    chosen = first_axes(rows, starts)
-    return [_rotate(rows, rows[own].T, indicator, known) for own in chosen]
+    return [_rotate(rows, rows[own].T, known) for own in first_axes(rows, starts)]
 
 
 def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -47,34 +46,30 @@ def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def _rotate(
-    rows: np.ndarray, rotation: np.ndarray, indicator: np.ndarray, known: dict
-) -> np.ndarray:
+def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
     """Rotate until the nearest axis of each row is stable; return the parts.
 
-    ``indicator`` holds zeros, and does so afterwards. ``known`` has the partitions that
-    were met before, with where they lead and in how many rounds.
+    ``known`` has the partitions that were met before, with where they lead and in how
+    many rounds.
     """
-    everyone = np.arange(len(rows))
-    axis = np.full(len(rows), -1)
+    n, k = rows.shape
+    axis = np.full(n, -1)
     trail: list[bytes] = []
     for done in range(MAX_ROUNDS):
         nearest = np.argmax(rows @ rotation, axis=1)
         if np.array_equal(nearest, axis):
             break
-        axis = nearest
-        parts, n_parts = numbered(axis, rows.shape[1])
+        axis, parts, sums = nearest, np.empty(n, np.int64), np.zeros((k, k))
+        n_parts = _kernels.parts.sum_rows(rows, axis, np.full(k, -1), parts, sums)
         key = parts.tobytes()
         # With an empty part the rotation is not unique: rounding chooses one.
-        if n_parts == rows.shape[1] and key in known:
+        if n_parts == k and key in known:
             end, n_rounds = known[key]
             if done + n_rounds <= MAX_ROUNDS:
                 _remember(known, trail, end, n_rounds)
                 return end
         trail.append(key)
-        indicator[everyone, axis] = 1
-        left, _, right = np.linalg.svd(indicator.T @ rows)
-        indicator[everyone, axis] = 0
+        left, _, right = np.linalg.svd(sums)
         rotation = right.T @ left.T
     _remember(known, trail, parts, 1)
     return parts
@@ -83,13 +78,3 @@ def _rotate(
 def _remember(known: dict, trail: list[bytes], end: np.ndarray, n_rounds: int) -> None:
     for further, key in enumerate(reversed(trail), start=1):
         known.setdefault(key, (end, n_rounds + further))
-
-
-def numbered(axis: np.ndarray, k: int) -> tuple[np.ndarray, int]:
-    """Return parts numbered by first appearance, and how many there are."""
-    n = len(axis)
-    first = np.full(k, n)
-    first[axis[::-1]] = np.arange(n - 1, -1, -1)  # of equal indices the last counts
-    rank = np.empty(k, np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(k)
-    return rank[axis], int((first < n).sum())

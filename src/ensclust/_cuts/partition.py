@@ -1,19 +1,18 @@
 """Partitions of graphs: normalised cut, METIS, transfer cut of a bipartite graph."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
-from scipy.linalg import lapack
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from ensclust import _kernels
 from ensclust._cuts import discretise
+from ensclust._cuts.spectrum import Spectrum
 from ensclust._ensemble.agreement import agreement_of
 from ensclust._ensemble.flow import Counts, Cut
 from ensclust._support import parallel
@@ -26,12 +25,6 @@ from ensclust._support.validation import (
 )
 from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
-_SMALL = 1000  # rows up to which one thread works
-_LARGE = 1000  # rows from which a few eigenvectors are found by iteration
-_NARROWEST = 32  # vectors that are iterated together, or twice as many, and so on
-_BLOCKS = 7  # powers of the matrix in one basis
-_RESTARTS = 10
-_SETTLED = 1e-12  # residual of an eigenvector
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
 _MAX_WORK = 5e8  # starts times n k^2: some seconds
@@ -399,138 +392,8 @@ def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
 
 
 def _value(graph: np.ndarray, degree: np.ndarray, labels: np.ndarray, k: int) -> float:
-    value = float(k)
-    for part in range(k):
-        members = np.flatnonzero(labels == part)
-        if len(members):
-            value -= float(
-                graph[np.ix_(members, members)].sum() / degree[members].sum()
-            )
-    return value
-
-
-class Spectrum:
-    """The largest eigenvalues of a symmetric matrix and their vectors.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, n)
-        A symmetric float64 matrix, which is overwritten.
-    exact : bool, default=False
-        Whether LAPACK finds the vectors whatever the number of rows.
-
-    Notes
-    -----
-    The matrix is made tridiagonal once, in time n^3 and in its own memory; after that k
-    eigenvectors take time n^2 k by bisection and inverse iteration. These are the steps
-    of LAPACK's ``syevr`` with its sizes of blocks: for k < n the result is that of
-    ``scipy.linalg.eigh``, bit by bit.
-
-    Above 1,000 rows, fewer than n / 10 vectors are found by block Krylov iteration from
-    a fixed start instead, until residuals are below 1e-12, in time n^2 k. All k up to
-    28, 56, 112, ... share one such iteration. Either way the vectors for k do not
-    depend on which others were asked for.
-
-    Examples
-    --------
-    >>> eigenvalues, vectors = Spectrum(np.array([[2.0, 1.0], [1.0, 2.0]])).leading(1)
-    >>> eigenvalues.round(12), abs(vectors.round(3)).T
-    (array([3.]), array([[0.707, 0.707]]))
-    """
-
-    def __init__(self, A: np.ndarray, *, exact: bool = False):
-        self._matrix, self._exact = A, exact
-        self._iterated: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
-
-    def __len__(self) -> int:
-        return len(self._matrix)
-
-    def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k largest eigenvalues, ascending, and their vectors, (n, k)."""
-        n = len(self)
-        if n > _LARGE and k < n // 10 and not self._exact:
-            width = _NARROWEST
-            while 7 * width < 8 * k:
-                width *= 2
-            if width not in self._iterated:
-                self._iterated[width] = self._iterate(width)
-            found = self._iterated[width]
-            if found is not None:
-                return found[0][-k:], found[1][:, -k:].copy()
-        # On small matrices threads wait for each other longer than they work.
-        with parallel.one_blas_thread() if n < _SMALL else nullcontext():
-            return self._vectors(k)
-
-    def _iterate(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return ``width`` eigenvalues and vectors, seven in eight of them settled.
-
-        None where they do not settle.
-        """
-        start = np.random.default_rng(0).standard_normal((len(self), width))
-        Q = np.linalg.qr(start)[0]
-        for _ in range(_RESTARTS):
-            basis, product = self._krylov(Q)
-            values, turn = linalg.eigh(
-                basis.T @ product, check_finite=False, driver="evd"
-            )
-            values, turn = values[-width:], turn[:, -width:]
-            Q = basis @ turn
-            off = np.linalg.norm(product @ turn - Q * values, axis=0)
-            if off[-(7 * width // 8) :].max() <= _SETTLED * max(abs(values[-1]), 1):
-                return values, Q
-        return None
-
-    def _krylov(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return an orthonormal basis of Q, A Q, A^2 Q, ... and A times that."""
-        width = Q.shape[1]
-        basis = np.empty((len(Q), width * _BLOCKS), order="F")
-        product = np.empty_like(basis)
-        for i in range(_BLOCKS):
-            begin, end = width * i, width * (i + 1)
-            basis[:, begin:end] = Q
-            Q = product[:, begin:end] = self._matrix @ Q
-            if i < _BLOCKS - 1:
-                known = basis[:, :end]
-                for _ in range(2):  # once leaves too much of what is known
-                    Q = Q - known @ (known.T @ Q)
-                Q = np.linalg.qr(Q)[0]
-        return basis, product
-
-    @cached_property
-    def _reduced(self) -> tuple:
-        """A = Q T Q^T: Q as Householder reflections, and the tridiagonal T.
-
-        Last comes the room of syevr: sizes of blocks, and so rounding, hang on it.
-        """
-        # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
-        # needs the matrix once more.
-        may_iterate = len(self) > _LARGE and not self._exact
-        A = self._matrix.copy() if may_iterate else self._matrix
-        n = len(A)
-        n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
-        reduced = lapack.dsytrd(A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1)
-        return *reduced[:-1], n_work - 2 * n
-
-    def _vectors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        reflections, diagonal, beside, scales, n_work = self._reduced
-        n = len(diagonal)
-        if n == 1:  # nothing beside the diagonal, which older SciPy does not take
-            return diagonal.copy(), np.ones((1, 1))
-        solve = partial(
-            linalg.eigh_tridiagonal,
-            diagonal,
-            beside,
-            select="i",
-            select_range=(n - k, n - 1),
-            check_finite=False,
-        )
-        try:
-            eigenvalues, vectors = solve(lapack_driver="stebz")
-        except linalg.LinAlgError:  # bisection can fail where many are equal
-            eigenvalues, vectors = solve(lapack_driver="stemr")
-        # The first row is no part of the reflections.
-        below = np.asfortranarray(vectors[1:])
-        vectors[1:] = lapack.dormqr(
-            "L", "N", reflections[1:, :-1], scales, below, n_work, overwrite_c=1
-        )[0]
-        return eigenvalues, vectors
+    members, inside = np.argsort(labels, kind="stable"), np.empty(k)
+    begin = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=k))])
+    _kernels.parts.sum_within(graph, members, begin, inside)
+    total = np.bincount(labels, degree, minlength=k)
+    return k - float(np.divide(inside, total, where=total > 0, out=np.zeros(k)).sum())

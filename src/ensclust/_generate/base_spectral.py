@@ -22,7 +22,7 @@ from ensclust import _kernels
 from ensclust._cuts import kmeans
 from ensclust._cuts.bipartite import normalise
 from ensclust._cuts.kmeans import Rows
-from ensclust._cuts.partition import Spectrum
+from ensclust._cuts.spectrum import Spectrum
 from ensclust._ensemble.contents import check_array
 from ensclust._generate.clusterers import View
 from ensclust._generate.objects import InBlocks, InMemory

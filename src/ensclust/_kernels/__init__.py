@@ -23,6 +23,7 @@ _MODULES = (
     "nearest",
     "onehot",
     "pairing",
+    "parts",
     "regions",
     "shares",
     "spectral",

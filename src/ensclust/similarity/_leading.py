@@ -28,7 +28,7 @@ _WIDTHS = (160, 256)  # vectors that are iterated, at least and at most
 _ROUNDS = 4
 _TOLERANCE = 5e-6  # for the part of Z that is left out
 _RESIDUAL = 2e-6  # of an eigenpair, times the f-th power of its eigenvalue
-_NEGLIGIBLE = 1e-7
+_NEGLIGIBLE = 1e-8  # power of an eigenvalue and the next one beyond
 _STRIP = 512  # rows of A that are float64 at a time
 _HOPELESS = 2e-5  # bound after two rounds that further ones will not mend
 
@@ -68,6 +68,7 @@ def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | No
     found = leading_vectors(A, square, root, steps)
     if found is None:
         return None
+    thin = _thin(A, square, root, steps, found)
     # BLAS fills the upper triangle of the transpose.
     total = blas.ssyrk(1.0, (square * root).T, trans=1)
     if found.n_first == 3:
@@ -77,7 +78,6 @@ def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | No
         del cube
     np.multiply(A, root, out=square)
     total = blas.ssyrk(1.0, square.T, trans=1, beta=1.0, c=total, overwrite_c=1)
-    thin = _thin(A, root, steps, found)
     total = blas.ssyr2k(
         1.0,
         found.vectors.T.astype(np.float32),
@@ -90,19 +90,23 @@ def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | No
     return total.T
 
 
-def _thin(A: np.ndarray, root: np.ndarray, steps: int, found: Leading) -> np.ndarray:
+def _thin(
+    A: np.ndarray, square: np.ndarray, root: np.ndarray, steps: int, found: Leading
+) -> np.ndarray:
     """Return half of (G ∘ K) U^T, and M: the rest of the sum is U times that, twice."""
     values, U, rest, n_first = found
     outer = U.T * (root * root).astype(np.float64)
     inner = outer @ U
     thin = inner * (tail_weights(values, n_first, steps) / 2) @ U.T
-    across = (outer - inner @ U.T).astype(np.float32)  # U^T D R^0
-    for s in range(1, steps + 1):
-        if rest**s < _NEGLIGIBLE:
+    across = (outer - inner @ U.T).astype(np.float32) @ square  # U^T D R^2
+    across = across @ (A if n_first == 2 else square)
+    for s in range(n_first + 1, steps + 1):
+        kept = np.count_nonzero(np.abs(values * rest) ** s > _NEGLIGIBLE)
+        across = across[:kept]  # eigenvalues are in descending order of size
+        if not kept:
             break
+        thin[:kept] += (values[:kept] ** s)[:, None] * across
         across = across @ A
-        if s > n_first:
-            thin += (values**s)[:, None] * across
     return thin.astype(np.float32)
 
 
@@ -121,9 +125,10 @@ def leading_vectors(
     width = min(max(n // 8, _WIDTHS[0]), _WIDTHS[1], n)
     Q = np.random.default_rng(0).standard_normal((n, width), np.float32)
     Q = _orthonormal(square @ Q)
+    Q = _orthonormal(_filtered(square, Q, edge=0.0))
     edge = 0.0
     for i in range(_ROUNDS):
-        Q = _orthonormal(_filtered(square, Q, edge))
+        Q = _orthonormal(_filtered(square, Q, edge).astype(np.float64))
         for found in (pairs := _ritz_pairs(A, Q)).settled:
             values, U, rest, n_first = found
             middle = (U.T * mass) @ U * tail_weights(values, n_first, steps)
@@ -200,8 +205,7 @@ def _ritz_pairs(A: np.ndarray, Q: np.ndarray) -> _RitzPairs:
 
 
 def _orthonormal(Q: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the columns, in float64."""
-    Q = Q.astype(np.float64)
+    """Return an orthonormal basis of the columns, which are overwritten."""
     return linalg.qr(Q, mode="economic", overwrite_a=True, check_finite=False)[0]
 
 

@@ -72,7 +72,8 @@ def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float, dark: bool) -
     """Draw objects in the colours of their clusters, lighter ones on a dark page."""
     colours = np.array([to_rgb(colour(j)) for j in labels])
     if dark:
-        share = np.clip(0.45 - colours.mean(axis=1, keepdims=True), 0, 1)
+        luma = colours @ [[0.2126], [0.7152], [0.0722]]
+        share = np.clip(0.45 - luma, 0, 1)
         colours += share * (1 - colours)  # the darker, the more white
     ax.scatter(*X.T, s=size, c=colours, linewidths=0)
     ax.set_aspect("equal")

@@ -159,13 +159,15 @@ def draw(found: Outcome, path: Path) -> None:
     critical = studentized_range.ppf(0.95, k, np.inf) / 2**0.5
     critical *= (k * (k + 1) / (6 * n)) ** 0.5
     order = np.argsort(-ranks)
-    figure = Figure(figsize=(7, 0.6 + 0.24 * k), layout="constrained")
+    figure = Figure(figsize=(7, 0.9 + 0.24 * k), layout="constrained")
     axes = figure.subplots()
     best = ranks.min()
     axes.axvspan(best - critical / 2, best + critical / 2, color="#1f77b4", alpha=0.12)
     axes.errorbar(ranks[order], range(k), xerr=critical / 2, fmt="o", color="#1f77b4")
     axes.set_yticks(range(k), [names[i] for i in order])
-    axes.set_xlabel(f"mean rank on {n} datasets; bars as wide as the critical distance")
+    axes.set_ylim(-0.6, k - 0.4)
+    text = f"mean rank on {n} datasets; bars as wide as the critical distance"
+    figure.supxlabel(text, fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(f"{path}.png", dpi=90, metadata={"Software": None})

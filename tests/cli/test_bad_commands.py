@@ -118,6 +118,28 @@ LINES = {
     "split-half runs.csv -k 2 -n 0": "0 is not in the range x>=1",
     "split-half runs.csv -k 99 -q": "-k 99 is larger than the 6 objects",
     "split-half runs.csv -k 2 -m x": "-m x is not supported",
+    "split-half runs.csv -k 2,3": "split-half tests one clustering; -k asks for 2. Use",
+    "split-half runs.csv -k x": "'x' is not a positive integer",
+    "consensus runs.csv -k 2 --map-of ensemble": "Add --report FILE",
+    "cluster X.csv -k 2 --sweep runs.csv": "Add --report FILE",
+    "consensus runs.csv -k 2 --report r.html --sweep-columns a": "Add --sweep FILE",
+    "consensus runs.csv -k 2 --report r.html --map-of features": (
+        "--map-of features needs features: ensclust cluster has them"
+    ),
+    "cluster X.csv -k 2 --report r.html --map-of components": (
+        "--map-of components is for clusterings without features"
+    ),
+    "report runs.csv old.csv --map-of features": "needs features",
+    "consensus runs.npy -k 2 --engine blocks -o o.npy --report r.html --sweep s.csv": (
+        "--sweep needs --engine memory"
+    ),
+    "consensus runs.csv -k 2 --distinct 1 -p weights=1": "weights",
+    "consensus runs.csv -k 2 --distinct 1 -p weights=1,2,3,4,5,6,7 -q": (
+        "-p weights has 7 numbers for"
+    ),
+    "consensus runs.csv -k 2 --distinct 1 -p cluster_weights=1,2": (
+        "does not fit the clusterings that --distinct keeps"
+    ),
     "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
     "consensus runs.csv -k x": "a list such as 2,3,5, lifetime, bic or auto. See",
     "cluster X.csv -k lifetime -m kcc": "lifetime needs -m eac; kcc accepts a number",

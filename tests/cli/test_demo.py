@@ -30,7 +30,7 @@ def test_scores_line_up_below_their_names():
     lines = as_text([ROW], {"mcla": "needs x"}).splitlines()
     assert "mcla                  needs x" in lines
     head, line = (next(x for x in lines if w in x) for w in ("NMI", "a method"))
-    assert line.split()[2:] == ["80.0", "75.0", "0.12"]
+    assert line.split()[2:] == ["80.0", "75.0", "0.123"]
     assert len(head) == len(line)
 
 

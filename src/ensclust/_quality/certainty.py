@@ -16,6 +16,7 @@ from ensclust._quality.mean_coassociation import (
     item_consensus,
 )
 from ensclust._support import notebook
+from ensclust._support.plain import counted
 from ensclust._support.validation import (
     check_labelling,
     check_weights,
@@ -24,6 +25,7 @@ from ensclust._support.validation import (
 )
 
 _SHOWN = 8  # clusters in the text
+_WIDTH = 80  # characters in a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,7 +212,7 @@ class Certainty:
             lines.append(
                 f"  item consensus     mean {known.mean():.2f}, least {known.min():.2f}"
             )
-        lines.append(f"  cluster consensus  {self._shown_clusters()}")
+        lines += _wrapped("  cluster consensus", self._shown_clusters())
         if shown := self._shown_agreement():
             lines.append(f"  agreement (NMI)    {shown}")
         return "\n".join(lines)
@@ -239,9 +241,10 @@ class Certainty:
     def _title(self) -> str:
         n_out = int((self.labels < 0).sum())
         return (
-            f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
-            f"clusters{f', {n_out:,} in none' if n_out else ''}, "
-            f"from {len(self.names)} base clusterings"
+            f"Certainty of {counted(len(self.labels), 'object')} in "
+            f"{counted(len(self._least_sure()), 'cluster')}"
+            f"{f', {n_out:,} in none' if n_out else ''}, "
+            f"from {counted(len(self.names), 'base clustering')}"
         )
 
     def _least_sure(self) -> np.ndarray:
@@ -260,15 +263,25 @@ class Certainty:
             f"clustering {self.names[worst]}"
         )
 
-    def _shown_clusters(self) -> str:
+    def _shown_clusters(self) -> list[str]:
         """Return the least certain clusters with their sizes, at most ``_SHOWN``."""
         order = self._least_sure()
-        shown = "  ".join(
+        words = [
             f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})"
             for j in order[:_SHOWN]
-        )
+        ]
         more = len(order) - _SHOWN
-        return f"{shown}  (lowest first, {more:,} more)" if more > 0 else shown
+        return [*words, f"(lowest first, {more:,} more)"] if more > 0 else words
+
+
+def _wrapped(head: str, words: list[str]) -> list[str]:
+    """Return words two blanks apart below a head, in lines of at most 80 characters."""
+    lines = [head]
+    for word in words:
+        if len(lines[-1]) + 2 + len(word) > _WIDTH:
+            lines.append(" " * len(head))
+        lines[-1] += f"  {word}"
+    return lines
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -91,18 +91,18 @@ class Comparison:
                     for row in rows
                 ),
                 *(f"{name:{width}}{why}" for name, why in self.left_out.items()),
-                "",
-                "NMI between the results",
                 *self._matrix(),
             ]
         )
 
     def _matrix(self) -> list[str]:
         """Return the agreement as lines, the columns in parts that fit a terminal."""
+        if len(self.methods) == 1:
+            return []
         names = [f"{i:2} {name}" for i, name in enumerate(self.methods, 1)]
         width = max(map(len, names)) + 1
         n_shown = max(1, (_WIDTH - width) // _CELL)
-        lines = []
+        lines = ["", "NMI between the results"]
         for first in range(0, len(names), n_shown):
             part = range(first, min(first + n_shown, len(names)))
             lines.append(" " * width + "".join(f"{i + 1:{_CELL}}" for i in part))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ensclust._support import notebook
+from ensclust._support.plain import counted
 from ensclust._support.validation import import_optional
 
 
@@ -77,7 +78,7 @@ class SplitHalf:
     def _title(self) -> str:
         return (
             f"Consensus of two halves of {self.n_clusterings} base clusterings, "
-            f"{self.method}, {len(self.ecs)} splits"
+            f"{self.method}, {counted(len(self.ecs), 'split')}"
         )
 
     def _note(self) -> str:
@@ -90,7 +91,11 @@ class SplitHalf:
         )
 
     def __repr__(self) -> str:
-        lines = [f"  {name}{mean:8.3f}{std:8.3f}" for name, mean, std in self._rows()]
+        is_one = len(self.ecs) == 1  # has no deviation
+        lines = [
+            f"  {name}{mean:8.3f}" + (f"{'-':>8}" if is_one else f"{std:8.3f}")
+            for name, mean, std in self._rows()
+        ]
         head = f"  {'':3}{'mean':>8}{'SD':>8}"
         return "\n".join([self._title(), head, *lines, f"  {self._note()}"])
 

@@ -79,7 +79,14 @@ class _Commands(click.Group):
         """Run a command; each error or warning becomes one line."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: _say("warning", message)
+            said: set[str] = set()  # a file may be read twice
+
+            def show(message: Warning | str, *_: Any, **__: Any) -> None:
+                if str(message) not in said:
+                    said.add(str(message))
+                    _say("warning", message)
+
+            warnings.showwarning = show
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt as stop:

@@ -82,7 +82,7 @@ def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
     ]
     for i, row in enumerate(scores):
         numbers = (
-            f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.2f}"
+            f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.3f}"
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
     lines += [f"{name:22}{why}" for name, why in left_out.items()]

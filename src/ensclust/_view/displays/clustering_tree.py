@@ -239,7 +239,9 @@ class ClusteringTreeDisplay:
         }
         ax.scatter(*self.places.T, **{**style, **(node_kw or {})})
         self._name(ax, 2 * np.sqrt(areas / np.pi))
-        ax.set(xlim=(0, 1), ylim=(0.5 - n, 0.5), xticks=[])
+        # Above the first row and below the last one, room for a node and a few points.
+        edge = min(0.5, (np.sqrt(areas.max() / np.pi) + 4) * n / length(ax, "y"))
+        ax.set(xlim=(0, 1), ylim=(1 - n - edge, edge), xticks=[])
         label_ticks(ax, "y", -np.arange(n), self.names)
         ax.set_title(
             f"{counted(n, 'clustering')}, {len(sizes):,} clusters", fontsize="medium"

@@ -19,6 +19,7 @@ from scipy import sparse
 
 import ensclust
 from ensclust import Blocks, CoAssociation, Ensemble, _kernels, consensus
+from ensclust._cuts.microclusters import TrajectorySimilarity, elite_neighbors
 from ensclust._methods import METHODS, make
 from ensclust._quality.noise_test import measure
 from ensclust._trees.linkage import link
@@ -68,6 +69,12 @@ def results(table):
         yield link(linked, max_memory=4 * 5**2, n_jobs=1).cut(k)  # to a matrix of 5
         if len(runs.fragments().counts) > 4:
             yield link(linked, max_regions=4, n_jobs=1).cut(k)
+    neighbors, sizes = elite_neighbors(runs, 3), runs.fragments().counts
+    short = TrajectorySimilarity(neighbors, sizes, 9, exact=False, n_jobs=1)
+    similarities = short.product(sparse.eye_array(len(sizes)), n_jobs=1)
+    yield (similarities + 1 / 30_000).round(4)  # no value at the middle of two
+    # Of walks that could be cut short, the number of steps is a matter of rounding.
+    yield _kernels.symmetric.error_left(0.25, 0.5, 0.1, 5)
     for name in ("ecpcs-mc", "eac", "kcc"):
         yield np.array(consensus(Blocks(table, rows=7), k, name, random_state=0))
     yield ensclust.select_k(table, random_state=0, n_jobs=1).scores["silhouette"]

@@ -12,7 +12,7 @@ from strategies import random_ensemble
 
 
 def literal(rows, start):
-    """Rotate from one start, every round anew."""
+    """Rotate from one start, round by round."""
     n, k = rows.shape
     rotation, closeness = np.empty((k, k)), np.zeros(n)
     rotation[:, 0] = rows[start]
@@ -58,8 +58,9 @@ def test_starts_of_an_ensemble_end_where_each_would_end_alone():
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(0, 99))
 def test_parts_are_numbered_by_first_appearance_and_their_rows_summed(axis, seed):
     rows = np.random.default_rng(seed).normal(size=(len(axis), 5))
-    parts, sums = np.full(len(axis), -7), np.full((5, 5), np.nan)
-    n_parts = _kernels.parts.sum_rows(rows, np.array(axis), parts, sums)
+    parts, sums = np.full(len(axis), -7), np.zeros((5, 5))
+    number = np.full(5, -1)
+    n_parts = _kernels.parts.sum_rows(rows, np.array(axis), number, parts, sums)
     order = list(dict.fromkeys(axis))
     assert parts.tolist() == [order.index(one) for one in axis]
     assert n_parts == len(order)
@@ -70,6 +71,8 @@ def test_parts_are_numbered_by_first_appearance_and_their_rows_summed(axis, seed
 def test_weights_within_parts_are_summed(labels, seed):
     n, inside = len(labels), np.full(5, np.nan)
     graph = np.random.default_rng(seed).random((n, n))
-    _kernels.parts.sum_within(graph, np.array(labels), inside)
+    members = np.argsort(labels, kind="stable")
+    begin = np.searchsorted(np.sort(labels), np.arange(6))
+    _kernels.parts.sum_within(graph, members, begin, inside)
     indicator = np.eye(5)[labels]
     assert np.allclose(inside, np.diag(indicator.T @ graph @ indicator), rtol=1e-12)

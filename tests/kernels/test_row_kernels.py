@@ -1,4 +1,4 @@
-"""Kernels that go through label rows, beside plain Python: one look-up at a time."""
+"""Kernels over label rows against plain Python: one look-up at a time."""
 
 import numpy as np
 import pytest
@@ -232,8 +232,9 @@ def test_more_clusters_than_bytes_are_counted():
 # Microclusters
 
 
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
 @given(seed=SEEDS, n_neighbors=st.integers(1, 6))
-def test_the_closest_microclusters_with_ties(seed, n_neighbors):
+def test_the_closest_microclusters_with_ties(dtype, seed, n_neighbors):
     rng = np.random.default_rng(seed)
     codes, start = label_rows(rng, 100)
     n_clusterings = codes.shape[1]
@@ -246,7 +247,7 @@ def test_the_closest_microclusters_with_ties(seed, n_neighbors):
     values, rank = np.unique(share.reshape(-1), return_inverse=True)
     i0, i1 = 20, 80
     count, others, ranks = _kernels.walks.closest(
-        codes, start, rank.astype(np.int32), len(values), n_neighbors, i0, i1
+        codes, start, rank.astype(dtype), len(values), n_neighbors, i0, i1
     )
     assert len(count) == 60
     ends = np.concatenate([[0], np.cumsum(count)])
@@ -287,6 +288,86 @@ def test_walks_are_powers_of_a_matrix(n):
     _kernels.walks.correlate(*parts, P.indptr, P.indices, P.data, walks)
     expected = sum(power @ power.T @ V for power in powers)
     assert walks[0] == pytest.approx(expected)
+
+
+def symmetric_graph(rng, n):
+    """Return a symmetric matrix without eigenvalues above 1, and its arrays."""
+    dense = np.where(rng.random((n, n)) < 0.3, rng.random((n, n)), 0)
+    dense = np.triu(dense, 1)
+    dense = (dense + dense.T).astype(np.float32)
+    dense /= np.float32(max(dense.sum(axis=1).max(), 1))
+    N = sparse.csr_array(dense)
+    return dense, (N.indptr.astype(np.int64), N.indices.astype(np.int32), N.data)
+
+
+@given(seed=SEEDS, n=st.integers(1, 90), steps=st.integers(1, 6))
+def test_symmetric_walks_are_powers_of_a_matrix(seed, n, steps):
+    rng = np.random.default_rng(seed)
+    dense, graph = symmetric_graph(rng, n)
+    mass = rng.uniform(1, 5, n).astype(np.float32)
+    powers = [
+        np.linalg.matrix_power(dense.astype(float), s) for s in range(1, steps + 1)
+    ]
+    gram = sum((power * mass) @ power for power in powers)
+    width = _kernels.symmetric.WIDTH
+    i0, i1 = n // 3, min(n, n // 3 + width)
+    norms, unknown = np.full(n, -1.0), np.zeros((0, n))
+    walked = _kernels.symmetric.squared_norms(
+        *graph, mass, steps, unknown, 0.0, 1.0, norms, i0, i1
+    )
+    assert walked == steps
+    assert norms[i0:i1] == pytest.approx(np.diag(gram)[i0:i1], rel=1e-5, abs=1e-30)
+    assert (np.delete(norms, np.s_[i0:i1]) == -1).all()
+    walks = rng.random((steps + 1, n, width), np.float32)
+    V = walks[0].astype(float)
+    _kernels.symmetric.correlate(*graph, mass, walks)
+    assert walks[0] == pytest.approx(gram @ V, rel=1e-4, abs=1e-30)
+
+
+def expected_walk(terms, expected, decay, tolerance):
+    """Return the steps to walk and the sums, (steps, n) what they add and should."""
+    steps, last = len(terms), np.inf
+    for s in range(1, steps):
+        total = terms[:s].sum(axis=0)
+        off = np.abs(terms[s - 1] - expected[s - 1])
+        error = (off[total > 0] / total[total > 0]).max(initial=0)
+        left = error * (steps - s)
+        if 0 < error < last:
+            rate = max(decay, error / last)
+            left = min(left, error * rate / (1 - rate))
+        if left <= tolerance:
+            return s, total + expected[s:].sum(axis=0)
+        last = error
+    return steps, terms.sum(axis=0)
+
+
+@given(
+    seed=SEEDS,
+    n=st.integers(1, 40),
+    decay=st.sampled_from([0.1, 0.5]),
+    noise=st.sampled_from([0.0, 0.03, 1.0]),
+    constant=st.sampled_from([0.0, 0.004]),
+)
+def test_walks_end_where_the_rest_is_as_expected(seed, n, decay, noise, constant):
+    rng = np.random.default_rng(seed)
+    steps, tolerance = 12, 1.1e-3
+    dense, graph = symmetric_graph(rng, n)
+    mass = rng.uniform(1, 5, n).astype(np.float32)
+    powers = [
+        np.linalg.matrix_power(dense.astype(float), s) for s in range(1, steps + 1)
+    ]
+    terms = np.array([(power**2 * mass).sum(axis=1) for power in powers])
+    shrinking = noise * decay ** np.arange(steps)[:, None]
+    expected = terms + (shrinking + constant) * terms[0]
+    walked, sums = expected_walk(terms, expected, decay, tolerance)
+    norms = np.empty(n)
+    found = _kernels.symmetric.squared_norms(
+        *graph, mass, steps, expected, decay, tolerance, norms, 0, n
+    )
+    assert found == walked
+    assert norms == pytest.approx(sums, rel=1e-5, abs=1e-30)
+    if not constant or walked == steps:
+        assert norms == pytest.approx(terms.sum(axis=0), rel=2 * tolerance)
 
 
 # Representatives

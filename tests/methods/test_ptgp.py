@@ -84,6 +84,16 @@ def test_elite_neighbors_beyond_one_block_of_rows(missing):
     np.testing.assert_array_equal(found, literal_neighbors(ensemble, 6))
 
 
+@pytest.mark.parametrize("m", [255, 256])
+def test_elite_neighbors_of_many_clusterings(m):
+    labels = np.ones((30, m), int)
+    labels[:, 0] = np.arange(30)
+    labels[15:, 1] = 2
+    ensemble = Ensemble(labels)  # together in up to m - 1, beyond 16 bits from 256 on
+    found = microclusters.elite_neighbors(ensemble, 3).toarray()
+    np.testing.assert_array_equal(found, literal_neighbors(ensemble, 3))
+
+
 @given(ensembles(max_objects=14), st.integers(1, 6), st.integers(1, 5))
 def test_similarity_is_that_of_dense_powers(ensemble, n_neighbors, steps):
     neighbors = literal_neighbors(ensemble, n_neighbors)
@@ -124,10 +134,19 @@ def test_isolated_microcluster_is_similar_to_itself_only():
 @pytest.mark.parametrize(("n", "m"), [(30, 12), (12, 30), (15, 15)])
 def test_embedding_is_that_of_the_published_transfer_cut(n, m):
     B = np.random.default_rng(n).random((n, m)) ** 4
-    found = TransferCut(B).embedding(4)
+    found = TransferCut(B.copy()).embedding(4)
     expected = literal_embedding(B, 4)
     # Eigenvectors have no sign; the angles between rows do not care.
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "m"), [(30, 12), (12, 30)])
+def test_transfer_cut_in_single_precision(n, m):
+    B = np.random.default_rng(n).random((n, m)) ** 4
+    found = TransferCut(B.astype(np.float32)).embedding(4)
+    expected = literal_embedding(B, 4)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
 
 
 def test_transfer_cut_copes_with_nodes_without_edges():
@@ -251,6 +270,46 @@ def test_given_neighbors_and_steps_are_used():
     model.set_params(n_neighbors=2, steps=7).fit(labels)
     assert (model.n_neighbors_, model.steps_) == (2, 7)
     assert not hasattr(model, "_graph")
+
+
+@pytest.mark.parametrize(
+    ("many", "exact", "dtype"),
+    [(50, False, np.float32), (50, True, np.float64), (10**6, False, np.float64)],
+)
+def test_many_microclusters_take_single_precision_unless_exact(
+    many, exact, dtype, monkeypatch
+):
+    seen = []
+
+    class Cut(TransferCut):
+        def __init__(self, B):
+            seen.append(B.dtype)
+            super().__init__(B)
+
+    monkeypatch.setattr(microclusters, "_MANY", many)
+    monkeypatch.setattr("ensclust._methods.ptgp.TransferCut", Cut)
+    ensemble = random_ensemble(200, 8, 5, 2)
+    consensus(ensemble, 3, "ptgp", random_state=0, exact=exact)
+    assert seen == [dtype]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_short_walks_lead_to_the_same_labels(missing):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 6, 2600)
+    moved = rng.random((2600, 12)) < 0.3
+    labels = np.where(moved, rng.integers(0, 6, moved.shape), truth[:, None])
+    labels[rng.random(labels.shape) < missing] = -1
+    ensemble = Ensemble(labels)
+    assert len(ensemble.fragments().counts) >= 2000
+    ks = [3, 6]
+    exact = consensus(ensemble, ks, "ptgp", random_state=0, exact=True)
+    one = consensus(ensemble, ks, "ptgp", random_state=0, n_jobs=1)
+    np.testing.assert_array_equal(
+        one, consensus(ensemble, ks, "ptgp", random_state=0, n_jobs=3)
+    )
+    assert ari(exact[:, 1], one[:, 1]) == 1
+    assert ari(exact[:, 1], truth) > 0.9
 
 
 def between(*groups):

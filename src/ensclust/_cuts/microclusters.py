@@ -1,4 +1,4 @@
-"""Microclusters: groups of objects that no base clustering tells apart.
+"""Microclusters: groups of objects that no base clustering separates.
 
 Notation of the PTGP paper: MCA, co-association of microclusters; P, transition
 probabilities of a random walk between elite neighbours; PTS, cosine similarity of the
@@ -10,20 +10,22 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ensclust import _kernels
+from ensclust._cuts.short_walks import ShortWalks
 from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import check_steps
 from ensclust._trees.coassociation import CoAssociation, mirrored
 
+_MANY = 2000  # microclusters from which walks need not be exact
 _MOST = 20  # neighbours and steps, at most
-_STRIP = 256  # rows of PTS that are found at a time
-_ROWS = 1024  # components are put together until they have so many microclusters
+_STRIP = 256  # rows of PTS that are computed at a time
+_ROWS = 512  # components are combined until they have this many microclusters
 
 
 def published_size(n_microclusters: int) -> int:
     """Return the published number of neighbours, and of steps.
 
-    ``min(20, floor(sqrt(F) / 2))``, and 1 where that is 0 (F below 4).
+    ``min(20, floor(sqrt(F) / 2))``, and 1 if that is 0 (F below 4).
 
     Examples
     --------
@@ -44,20 +46,20 @@ def elite_neighbors(
         The base clusterings.
     n_neighbors : int
         Others at least as close as the ``n_neighbors``-th closest are kept: more in
-        case of ties, fewer where the co-association is 0.
+        case of ties, fewer if the co-association is 0.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Returns
     -------
     sparse array of shape (F, F)
-        Symmetric: a pair is there if either of the two keeps the other. Time F^2 M
+        Symmetric: a pair is stored if either of the two keeps the other. Time F^2 M
         look-ups, memory 12 bytes per pair; no F x F matrix.
 
     Notes
     -----
-    Co-association is a ratio of two small integers, the clusterings that hold both
-    together and those that hold both, so it is ranked exactly by counting.
+    Co-association is a ratio of two small integers, the number of clusterings that put
+    both together and of those that contain both, so it is ranked exactly by counting.
 
     Examples
     --------
@@ -82,18 +84,30 @@ def elite_neighbors(
 
 
 def trajectory_similarity(
-    counts: Counts, n_neighbors: int | None, steps: int | None, n_jobs: int | None
+    counts: Counts,
+    n_neighbors: int | None,
+    steps: int | None,
+    n_jobs: int | None,
+    *,
+    exact: bool = True,
 ) -> tuple["TrajectorySimilarity", dict[str, int]]:
     """Return the similarity of microclusters, and the numbers that were used.
 
-    None is the published number.
+    None means the published number. Fewer than 2,000 microclusters are always exact.
     """
     sizes = counts.fragments().counts
     rule = published_size(len(sizes))
     n_neighbors, steps = n_neighbors or rule, steps or rule
     neighbors = elite_neighbors(counts, n_neighbors, n_jobs=n_jobs)
-    found = TrajectorySimilarity(neighbors, sizes, steps, n_jobs=n_jobs)
+    found = TrajectorySimilarity(
+        neighbors, sizes, steps, exact=is_exact(len(sizes), exact), n_jobs=n_jobs
+    )
     return found, {"n_neighbors_": n_neighbors, "steps_": steps}
+
+
+def is_exact(n_microclusters: int, exact: bool) -> bool:  # noqa: FBT001
+    """Return whether walks are exact: if asked for, or if there are few."""
+    return exact or n_microclusters < _MANY
 
 
 class TrajectorySimilarity:
@@ -108,18 +122,26 @@ class TrajectorySimilarity:
         times the size of g.
     steps : int
         Length T of the walks.
+    exact : bool, default=True
+        Whether PTS is exact to rounding of float64. If not, it is found in float32,
+        with errors below 1e-4.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Notes
     -----
     The trajectory of f is its row of P, P^2, ..., P^T side by side. A microcluster
-    without neighbours has none: it is similar to itself only.
+    without neighbours has none: it is similar only to itself.
 
     No power of P is formed. Their row norms come from walks that start at 32
-    microclusters at a time, in time T nnz(P) F; components of the graph are walked one
-    by one, which divides that by their number. Memory 24 bytes per pair of neighbours
-    and, in each thread, 256 (T + 1) F bytes.
+    microclusters at a time, in time T nnz(P) F; components of the graph are processed
+    one by one, which divides that by their number. Memory 24 bytes per pair of
+    neighbours and, in each thread, 256 (T + 1) F bytes.
+
+    With ``exact=False`` walks are cut short, see :class:`ShortWalks`: 5 to 8 of 20
+    steps are usually enough, in half the time each. Memory 8 bytes per pair of
+    neighbours, F^2 / 4 for eigenvectors and, in each thread, 256 (f + 2) F bytes for f
+    steps.
 
     Examples
     --------
@@ -137,34 +159,43 @@ class TrajectorySimilarity:
         sizes: np.ndarray,
         steps: int,
         *,
+        exact: bool = True,
         n_jobs: int | None = None,
     ):
         self.shape = neighbors.shape
         self.steps = check_steps(steps)
-        P = _transitions(neighbors, sizes)
-        self._parts = [_Part(P, members, steps) for members in _components(P)]
+        kind: type[_Part] | type[ShortWalks] = _Part if exact else ShortWalks
         tasks = [
-            (part, *span)
-            for part in self._parts
-            for span in parallel.strips(len(part.members), _kernels.walks.WIDTH)
+            (neighbors, sizes, members, self.steps)
+            for members in _components(neighbors)
         ]
-        parallel.run(_Part.measure, tasks, n_jobs=n_jobs)
+        # Not more than one thread: the last digits would depend on their number.
+        with parallel.one_blas_thread():
+            self._parts = parallel.run(kind, tasks, n_jobs=n_jobs)
+            spans = [
+                (part, *span)
+                for part in self._parts
+                for span in parallel.strips(len(part.members), part.width)
+            ]
+            parallel.run(kind.measure, spans, n_jobs=n_jobs)
+            parallel.run(kind.settle, [(part,) for part in self._parts], n_jobs=n_jobs)
 
     def product(self, X, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return PTS X for a sparse X of shape (F, c), as (F, c) float64.
+        """Return PTS X for a sparse X of shape (F, c), as (F, c) float64 or float32.
 
-        Time 2 T nnz(P) c, again divided by the number of components where the columns
-        of X are not spread over all of them.
+        Time 2 T nnz(P) c, again divided by the number of components if the columns of X
+        are not spread over all of them.
         """
         X = sparse.csr_array(X, dtype=np.float64)
-        out = np.zeros(X.shape)
+        out = np.zeros(X.shape, self._parts[0].dtype)
         tasks = []
         for part in self._parts:
             rows = X[part.members].tocsc()
             used = np.flatnonzero(np.diff(rows.indptr))
-            spans = parallel.strips(len(used), _kernels.walks.WIDTH)
+            spans = parallel.strips(len(used), part.width)
             tasks += [(part, rows, used[a:b], out) for a, b in spans]
-        parallel.run(_Part.correlate, tasks, n_jobs=n_jobs)
+        with parallel.one_blas_thread():
+            parallel.run(type(part).correlate, tasks, n_jobs=n_jobs)
         return out
 
     def fixed_point(self, unit: float, *, n_jobs: int | None = None) -> np.ndarray:
@@ -184,17 +215,32 @@ class TrajectorySimilarity:
 class _Part:
     """Whole components of the graph, the walks in them and their norms."""
 
-    def __init__(self, P: sparse.csr_array, members: np.ndarray, steps: int):
-        P = P[members][:, members]
+    dtype = np.float64
+
+    def __init__(
+        self,
+        neighbors: sparse.csr_array,
+        sizes: np.ndarray,
+        members: np.ndarray,
+        steps: int,
+    ):
+        P = _transitions(neighbors[members][:, members], sizes[members])
         self.members, self.steps = members, steps
         self.forward, self.backward = _arrays(P), _arrays(P.T.tocsr())
         self.is_isolated = np.diff(P.indptr) == 0
         self.squared_norms = np.empty(len(members))
 
+    @property
+    def width(self) -> int:
+        return _kernels.walks.WIDTH
+
     def measure(self, first: int, last: int) -> None:
         _kernels.walks.squared_norms(
             *self.backward, self.steps, self.squared_norms, first, last
         )
+
+    def settle(self) -> None:
+        pass
 
     def correlate(self, rows: sparse.csc_array, columns, out: np.ndarray) -> None:
         norms = np.sqrt(np.where(self.is_isolated, 1.0, self.squared_norms))[:, None]
@@ -209,7 +255,7 @@ class _Part:
 
 
 def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
-    """Return the possible co-associations, ascending, and where each ratio is in them.
+    """Return the possible co-associations, ascending, and the position of each ratio.
 
     The ratio together / both is number together (M + 1) + both; 0 / 0 counts as 0.
     """
@@ -219,7 +265,7 @@ def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
     ratio = np.where(occurs, together, 0) / np.maximum(both, 1)
     # Correctly rounded, so equal fractions are equal floats.
     values, rank = np.unique(ratio, return_inverse=True)
-    return values, rank.astype(np.int32)
+    return values, rank.astype(np.uint16 if len(rank) <= 2**16 else np.int32)
 
 
 def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:
@@ -231,13 +277,13 @@ def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_a
 
 
 def _arrays(P: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what the kernels read; SciPy's integers are 32 or 64 bits wide."""
+    """Return the arrays for kernels; SciPy's integers are 32 or 64 bits wide."""
     return P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
 
 
-def _components(P: sparse.csr_array) -> list[np.ndarray]:
+def _components(graph: sparse.csr_array) -> list[np.ndarray]:
     """Return the members of the graph's components, small ones together."""
-    component = csgraph.connected_components(P, directed=False)[1]
+    component = csgraph.connected_components(graph, directed=False)[1]
     order = np.argsort(component, kind="stable")
     parts, first = [], 0
     for last in np.cumsum(np.bincount(component)):

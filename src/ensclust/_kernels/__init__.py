@@ -28,6 +28,7 @@ _MODULES = (
     "shares",
     "spectral",
     "square",
+    "symmetric",
     "triples",
     "voting",
     "walks",

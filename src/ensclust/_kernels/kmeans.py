@@ -287,11 +287,14 @@ def iterate(
     k, d = centres.shape
     dtype = norms.dtype
     W, half = pack(centres, X.shape[0] > 0)
-    largest = np.float64(half[:k].max())
+    largest = farthest = 0.0  # Numba takes half a second to compile max()
+    for c in range(k):
+        largest = max(largest, np.float64(half[c]))
+        farthest = max(farthest, moves[c])
     size = np.sqrt(2 * largest)
     steps = (d + 5) * unit
     error = np.array([3 * steps * largest, 3 * steps * size, 8 * unit]).astype(dtype)
-    apart[1] -= 2 * moves.max()
+    apart[1] -= 2 * farthest
     if not apart[1] > apart[0] / 2:  # little of the measured distance is left
         apart[:] = separation(centres)
     least = np.inf

@@ -13,13 +13,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ensclust import Ensemble, consensus, metrics, similarity
+from ensclust._methods.table import has_parameter
 from ensclust.paper import _protocol, _store
 from ensclust.paper._plan import Unit
 from ensclust.paper._store import Key, Store
 
 
 def do(store: Store, unit: Unit) -> list[str]:
-    """Do what is left of a unit, on one thread; return failures."""
+    """Run what is left of a unit, on one thread; return failures."""
     failures: list[str] = []
     with on_one_thread():
         keys = [key for key in unit.keys if not store.has(key)]
@@ -98,7 +99,9 @@ def _usual(
 ) -> Iterator[tuple[Key, np.ndarray]]:
     """Compute the consensus for each number of clusters of each key."""
     for key in keys:
-        steps = {} if key.steps is None else {"steps": key.steps, "exact": True}
+        settings: dict = {} if key.steps is None else {"steps": key.steps}
+        if has_parameter(key.method, "exact"):
+            settings["exact"] = True
         yield (
             key,
             consensus(
@@ -107,7 +110,7 @@ def _usual(
                 key.method,
                 random_state=seed,
                 n_jobs=1,
-                **steps,
+                **settings,
             ),
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -114,6 +115,11 @@ def test_a_model_labels_objects_into_a_file_and_tells(run, tmp_path):
     assert (tmp_path / "new.csv").exists()
     facts = json.loads(run("predict m.skops X.csv --json").stdout)
     assert (facts["output"], len(facts["labels"])) == (None, 12)
+    assert "labels written to new.csv" in run("predict m.skops X.csv -o new.csv").stderr
+    done = run("predict m.skops X.csv")
+    assert len(done.stdout.splitlines()) == 13
+    assert "12 objects" in done.stderr
+    assert "written" not in done.stderr
 
 
 @pytest.mark.parametrize("more", ["-q", "--json"])
@@ -153,13 +159,41 @@ def test_what_a_file_holds_is_told_by_its_cells(run, name):
     assert facts["content"] == {"X.csv": "features", "runs.csv": "labels"}[name]
 
 
+def test_labels_on_standard_input_are_described(run):
+    done = cli_runner().invoke(main, ["info", "-", "--json"], input=f"a,b,c\n{ROWS}")
+    assert done.exit_code == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["content"], facts["n_objects"]) == ("labels", 9)
+
+
+def test_features_of_other_objects_are_refused_by_the_name_of_their_file(run):
+    done = run("select-k runs.csv -k 2-3 --data X.csv")
+    assert done.exit_code == 2
+    assert "X.csv has 12 rows for 9 objects" in done.stderr
+
+
+def test_modules_of_this_directory_are_found_only_if_one_is_named(run, monkeypatch):
+    monkeypatch.setattr("sys.path", [place for place in sys.path if place])
+    assert run("methods").exit_code == 0
+    assert "" not in sys.path
+    assert run("consensus runs.csv -k 2 -m nosuch:Class").exit_code == 2
+    assert "" in sys.path
+
+
+def test_reproduction_has_a_default_directory_and_seeds_of_31_bits(run):
+    assert "[default: results]" in run("reproduce --help").stdout
+    done = run("reproduce --report-only --seed 2147483648")
+    assert done.exit_code == 2
+    assert "2147483648 is not in the range" in done.stderr
+
+
 def test_a_line_is_between_the_base_clusterings_and_the_methods_of_the_demo():
     scores = [
         {"name": f"m{i}", "nmi": 0.5, "ari": 0.25, "seconds": 1} for i in range(4)
     ]
     lines = _demo.as_text(scores, {}).splitlines()[3:8]
     assert [line[:2] for line in lines] == ["m0", "m1", "", "m2", "m3"]
-    assert lines[0].split() == ["m0", "50.0", "25.0", "1.00"]
+    assert lines[0].split() == ["m0", "50.0", "25.0", "1.000"]
 
 
 def test_starting_workers_leaves_the_handler_of_interrupts_as_it_was():

@@ -234,7 +234,10 @@ def test_a_bad_input_stands_out():
     assert "clustering 9" in repr(sure)
 
 
-@pytest.mark.parametrize(("k", "end"), [(8, "(3)"), (11, "(lowest first, 3 more)")])
+@pytest.mark.parametrize(
+    ("k", "end"),
+    [(8, "(3)"), (9, "(lowest first, 1 more)"), (11, "(lowest first, 3 more)")],
+)
 def test_the_list_of_clusters_says_where_it_is_cut(k, end):
     labels = np.repeat(np.arange(k), 3)
     sure = Certainty.of(Ensemble(np.column_stack([labels, labels // 2])), labels)

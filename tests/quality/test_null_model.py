@@ -60,6 +60,21 @@ def test_the_frequencies_of_few_values_are_made_unimodal_literally():
     assert is_single_peaked(best)
 
 
+def test_of_equally_close_distributions_the_one_with_the_lowest_mode_is_used():
+    sample = np.repeat([1, 2, 3, 4, 5], [4, 2, 4, 2, 4])
+    _, counts = np.unique(unimodal_values(sample)(GRID), return_counts=True)
+    assert counts.tolist() == [500, 375, 375, 375, 375]
+
+
+@pytest.mark.parametrize(("n_distinct", "keeps_values"), [(9, True), (10, False)])
+def test_fewer_distinct_values_than_half_as_many_as_objects_are_kept(
+    n_distinct, keeps_values
+):
+    own = np.arange(20.0) % n_distinct
+    drawn = NullModel(own[:, None]).draw("features", np.random.default_rng(0))
+    assert (set(drawn[:, 0]) <= set(own)) is keeps_values
+
+
 def test_a_feature_of_two_values_keeps_them():
     sample = np.repeat([0.0, 1.0], [90, 10])
     assert np.unique(unimodal_values(sample)(GRID)).tolist() == [0, 1]
@@ -82,7 +97,9 @@ def test_constant_features_and_equal_objects_can_be_drawn(kind):
     rng = np.random.default_rng(0)
     some = np.column_stack([np.ones(20), rng.normal(size=20)])
     assert np.allclose(NullModel(some).draw(kind, rng)[:, 0], 1)
-    assert np.array_equal(NullModel(np.ones((5, 2))).draw(kind, rng), np.ones((5, 2)))
+    # The mean of three times 0.1 is not 0.1.
+    for same in (np.ones((5, 2)), np.full((3, 2), 0.1)):
+        assert np.allclose(NullModel(same).draw(kind, rng), same, rtol=1e-12)
 
 
 def test_groups_on_an_axis_are_not_drawn_again():

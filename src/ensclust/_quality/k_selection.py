@@ -59,8 +59,8 @@ class KSelection:
     scores: dict[str, tuple[float, ...]]
     suggested: dict[str, int]
     n_judged: int
-    labels: dict[int, np.ndarray] = field(default_factory=dict, compare=False)
-    objects: np.ndarray = field(default_factory=lambda: np.arange(0), compare=False)
+    labels: dict[int, np.ndarray] = field(default_factory=dict)
+    objects: np.ndarray = field(default_factory=lambda: np.arange(0))
     p: float | None = None
     null: str = ""
     best_k_range: tuple[int, ...] = ()

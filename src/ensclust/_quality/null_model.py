@@ -53,7 +53,8 @@ class NullModel:
         self._shape = X.shape
         self._mean = X.mean(axis=0)
         left, size, axes = np.linalg.svd(X - self._mean, full_matrices=False)
-        used = size > _NOTHING * size.max(initial=0.0)
+        rounding = 8 * np.finfo(float).eps * np.linalg.norm(X)
+        used = size > max(_NOTHING * size.max(initial=0.0), rounding)
         self._axes = axes[used]
         scores = left[:, used] * size[used]
         self._spread = scores.std(axis=0)
@@ -123,11 +124,9 @@ def unimodal(values: np.ndarray) -> Callable[[Any], np.ndarray]:
     The density between neighbouring values is made to rise up to a mode and to fall
     from there, by isotonic regression; of 15 modes, the one is kept whose distribution
     is nearest to that of the sample, by the largest difference, as in the dip test. It
-    is then stretched to the standard deviation of the sample.
+    is then stretched to the standard deviation of the sample, which must not be 0.
     """
     points, counts = np.unique(values, return_counts=True)
-    if len(points) < 2:
-        return lambda u: np.full(np.shape(u), points[0])
     reached = (np.cumsum(counts) - counts / 2) / len(values)
     width = np.diff(points)
     mass = _single_peak(np.diff(reached) / width, width) * width
@@ -153,7 +152,10 @@ def _is_discrete(values: np.ndarray) -> bool:
 
 
 def _single_peak(density: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Return the density that rises, then falls, with the closest distribution."""
+    """Return the density that rises, then falls, with the closest distribution.
+
+    Of several equally close ones, it is the one with the lowest mode.
+    """
     mass = np.cumsum(density * width)
     found, least = density, np.inf
     at = np.searchsorted(mass, np.linspace(0, mass[-1], _MODES))

@@ -19,13 +19,13 @@ test-fast: .venv/test
 coverage: .venv/coverage
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
-# Changes the source in 1,500 places, one by one, and tells which changes no test noticed:
-# more than an hour. What tests/mutants/results.jsonl has is not tried again.
+# Changes the source in 1,500 places, one by one, and reports which changes no test
+# notices: more than an hour. Results in tests/mutants/results.jsonl are not repeated.
 mutants: .venv/mutants
 	$(BIN)/python -m tests.mutants run
 	$(BIN)/python -m tests.mutants report
 
-# On the lowest versions that are supported: needs PYTHON to be 3.11 or 3.12.
+# With the lowest supported versions: needs PYTHON to be 3.11 or 3.12.
 test-lowest: .venv-lowest/test
 	.venv-lowest/bin/python -m pytest -n auto --dist loadfile
 
@@ -33,7 +33,7 @@ test-lowest: .venv-lowest/test
 fuzz: .venv/fuzz
 	$(BIN)/python -m fuzz
 
-# Kills and interrupts programs 50 times, workers of Dask 20 times: twenty minutes.
+# Kills and interrupts programs 50 times, and Dask workers 20 times: twenty minutes.
 faults: .venv/test
 	$(BIN)/python -m tests.faults
 
@@ -42,7 +42,7 @@ lint: .venv/lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Asks a service for known weaknesses of the versions that CI installs: needs a network.
+# Looks up known vulnerabilities of the versions that CI installs: needs a network.
 audit: .venv/audit
 	$(BIN)/pip-audit --requirement .ci/constraints.txt --no-deps --disable-pip
 
@@ -72,7 +72,7 @@ bench-quick: .venv/bench
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"
 	touch $@
 
-# One stamp per set of dependencies, remade when they change.
+# One stamp per set of dependencies, renewed when they change.
 .venv/demo: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[metis]"
 	touch $@

@@ -1,4 +1,4 @@
-"""Metadata that hatchling asks for: the project's URLs, and a README for other places.
+"""Metadata for hatchling: the project's URLs, and a README for package indexes.
 
 Addresses are in pyproject.toml, below ``[tool.hatch.metadata.hooks.custom.urls]``. On a
 package index relative links lead nowhere: with the address of a repository they become
@@ -24,7 +24,7 @@ class Metadata(MetadataHookInterface):
     """Fills in the fields that pyproject.toml calls dynamic."""
 
     def update(self, metadata: dict) -> None:
-        """Add the URLs that are known, and the README as an index can show it."""
+        """Add the known URLs, and a README that a package index can show."""
         urls = {name: url for name, url in self.config["urls"].items() if url}
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["urls"] = urls
@@ -37,13 +37,13 @@ class Metadata(MetadataHookInterface):
 def portable(text: str, repository: str = "") -> str:
     """Return a README whose links and pictures work outside the repository."""
     text = COMMENT.sub("", PICTURE.sub(r"![\1](\2)", text))
-    parts = CODE.split(text)  # code at every second place
+    parts = CODE.split(text)  # every second part is code
     parts[::2] = [LINK.sub(lambda m: link(m, repository), x) for x in parts[::2]]
     return "".join(parts)
 
 
 def link(found: re.Match, repository: str) -> str:
-    """Return a link with an absolute address, or without one its words."""
+    """Return a link with an absolute address, or its text if there is none."""
     mark, words, target = found.groups()
     if re.match(r"[a-z]+:|#", target):
         return found.group()

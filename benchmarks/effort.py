@@ -40,7 +40,7 @@ REAL = ("wine", "ecoli", "bc", "yeast", "ctg", "mnist", "ls", "pd", "lr")
 MADE = {"gauss": 26, "heavy": 26, "uneven": 10}  # kinds, and their numbers of groups
 MADE_N = (5_000, 20_000, 50_000, 100_000, 300_000, 1_000_000)
 MOST_LINKED = 20_000  # most objects for ECPCS-HC
-# Arguments of generate(), besides the sample size; all start from one seed.
+# Arguments of generate(), except the sample size; all start from one seed.
 REFERENCE = "reference"
 SETTINGS: dict[str, dict[str, Any]] = {
     REFERENCE: {"effort": "full"},
@@ -221,19 +221,19 @@ def report(found: dict[str, Any]) -> str:
         if row["setting"] == REFERENCE
     }
     parts = [
-        "Differences to the reference (runs converge on 20,000 objects or all, then up "
-        "to 100 passes over all objects), in points of NMI and ARI with the classes, "
-        "paired by seed; mean over datasets and its standard error. Inertia and "
-        "processor time: ratios to the reference. Settings that change nothing for a "
-        "dataset, because it has fewer objects than the sample, are left out of the "
+        "Differences from the reference (runs converge on 20,000 objects or all, then "
+        "up to 100 passes over all objects), in points of NMI and ARI with the "
+        "classes, paired by seed; mean over datasets and its standard error. Inertia "
+        "and processor time: ratios to the reference. Settings that change nothing for "
+        "a dataset, because it has fewer objects than the sample, are left out of the "
         "means.\n"
     ]
     kinds = {
         "Real datasets, up to 20,000 objects": lambda r: r["dataset"] in REAL,
-        "Made, 5,000 and 20,000 objects": lambda r: 0 < r["n"] <= 20_000,
-        "Made, 50,000 and 100,000 objects": lambda r: 20_000 < r["n"] <= 100_000,
-        "Made, 300,000 objects": lambda r: r["n"] == 300_000,
-        "Made, 1,000,000 objects": lambda r: r["n"] == 1_000_000,
+        "Synthetic, 5,000 and 20,000 objects": lambda r: 0 < r["n"] <= 20_000,
+        "Synthetic, 50,000 and 100,000 objects": lambda r: 20_000 < r["n"] <= 100_000,
+        "Synthetic, 300,000 objects": lambda r: r["n"] == 300_000,
+        "Synthetic, 1,000,000 objects": lambda r: r["n"] == 1_000_000,
     }
     for title, belongs in kinds.items():
         own = [row for row in rows if belongs(row)]
@@ -242,8 +242,8 @@ def report(found: dict[str, Any]) -> str:
     if found["protocol"]:
         parts.append(
             "The paper's protocol (one candidate per centre, 100 iterations, all "
-            "objects), 20 runs: our k-means beside scikit-learn's, from which the "
-            "reproduction is made; mean and standard deviation.\n"
+            "objects), 20 runs: our k-means and scikit-learn's, which the "
+            "reproduction uses; mean and standard deviation.\n"
         )
         parts.append(grid(_protocol_lines(found["protocol"])) + "\n")
     return "\n".join(parts)

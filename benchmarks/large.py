@@ -167,7 +167,7 @@ def other_kmeans(n: int, base: dict) -> Measurement:
             Bar("ensclust", 1, "share", name, "digest", DISTANCE),
         )
     ]
-    title = f"generate beside other k-means, N = {n:,}, d = 16, M = {base['m']}"
+    title = f"generate and other k-means packages, N = {n:,}, d = 16, M = {base['m']}"
     return replace(one, name=f"kmeans-{n}", title=title, bars=tuple(bars))
 
 
@@ -274,12 +274,20 @@ def peers(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "resampling",
-            f"consensus of {base['m']} k-means runs on 80 % of the objects "
-            f"(kemlglearn: on all), N = {n:,}, k = {k}",
+            f"{base['m']} k-means runs on 80 % of the objects and their consensus, "
+            f"N = {n:,}, k = {k}",
             (
                 Side("ensclust", "resampling", resampled),
                 *(Side(other, other, resampled) for other in others),
             ),
-            tuple(Bar("ensclust", 1, against=other) for other in others),
+            tuple(
+                Bar(
+                    "ensclust",
+                    1,
+                    against=other,
+                    note="theirs on all objects" * (other == "kemlglearn"),
+                )
+                for other in others
+            ),
         ),
     ]

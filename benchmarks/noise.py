@@ -159,9 +159,9 @@ def report(rows: list[dict[str, Any]]) -> str:
                 ]
             )
     return (
-        "Noise: 200, 500 or 1,000 objects with 2, 5, 10, 20 or 50 features. Groups: "
-        "Gaussian, their nearest centres this many standard deviations (SD) apart; "
-        "300 to 1,000 objects and 2, 5 or 10 features unless stated.\n\n"
+        "Noise: 200, 500 or 1,000 objects with 2, 5, 10, 20 or 50 features. Groups "
+        "are Gaussian, with nearest centres this many standard deviations (SD) apart; "
+        "300 to 1,000 objects and 2, 5 or 10 features unless stated otherwise.\n\n"
         f"{grid(lines)}\n"
     )
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from benchmarks.results import collect
+from ensclust._view.palette import colour
 from ensclust.paper._figures import COLOURS
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from benchmarks.table import Measurement
 
-RIVALS = {  # dashed, grey; methods have the colours of the reproduction
+RIVALS = {  # dashed, grey; few methods have the colours of the reproduction
     "scipy linkage": "#b0b0b0",
     "fastcluster linkage": "#303030",
     "literal NumPy": "#303030",
@@ -48,6 +49,13 @@ def curves_of(measurements, lines, axis: str, quantity: str) -> dict:
     return {series: sorted(points.items()) for series, points in curves.items()}
 
 
+def colours(series: list[str]) -> dict[str, str]:
+    """Return a colour for each series: no two alike as long as there are enough."""
+    fixed = {**COLOURS, **RIVALS} if len(series) <= len(COLOURS) else RIVALS
+    others = [name for name in series if name not in fixed]
+    return fixed | {name: colour(i) for i, name in enumerate(others)}
+
+
 def picture(axis: str, curves: dict, path: Path) -> None:
     import matplotlib as mpl
 
@@ -55,11 +63,12 @@ def picture(axis: str, curves: dict, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    hues = colours(list(curves["seconds"]))
     for panel, (quantity, title) in zip(panels, PANELS, strict=True):
         for series, points in curves[quantity].items():
+            x, y = zip(*points, strict=True)
             style = "o--" if series in RIVALS else "o-"
-            colour = {**COLOURS, **RIVALS}.get(series)
-            panel.plot(*zip(*points, strict=True), style, color=colour, label=series)
+            panel.plot(x, y, style, ms=4, color=hues[series], label=series)
         panel.set(xscale="log", xlabel=axis, ylabel=title)
         ticks = sorted({x for points in curves[quantity].values() for x, _ in points})
         panel.set_xticks(ticks, [f"{x:,}" for x in ticks])
@@ -67,6 +76,14 @@ def picture(axis: str, curves: dict, path: Path) -> None:
         panel.grid(alpha=0.3)
     panels[0].set(yscale="log")
     panels[1].set(ylim=(0, None))
-    panels[0].legend(fontsize="small")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        names,
+        loc="outside right center",
+        fontsize="small",
+        frameon=False,
+        ncols=1 + len(names) // 16,
+    )
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -133,10 +133,10 @@ def report(n_ensembles: int, rows: dict[str, dict[str, int]]) -> str:
     ]
     still = [f"`{name}`" for name, counts in rows.items() if not any(counts.values())]
     return (
-        f"`{COMMAND}`: partitions, of {n_ensembles} random ensembles of 20 to 200 "
-        "objects and 3 to 10 clusterings each, that change when base clusters are "
-        "relabelled, when clusterings are reordered, and with another `random_state` "
-        "alone; and why the first two do.\n\n"
+        f"`{COMMAND}`: how many partitions of {n_ensembles} random ensembles (20 to "
+        "200 objects, 3 to 10 clusterings) change when base clusters are relabelled, "
+        "when clusterings are reordered, and with another `random_state` alone; and "
+        "why they change in the first two cases.\n\n"
         f"{grid([head, *cells])}\n\n"
         f"Nothing changes with {', '.join(still[:-1])} and {still[-1]}.\n"
     )

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 HOW = (
     "Every side runs in its own process with default threads, in turn with the others;"
-    " seconds are medians over processes, short works being run up to seven times in"
+    " seconds are medians over processes, and short works run up to seven times in"
     " each. Kernels are compiled and inputs prepared before the clock starts. So that"
     " neither side pays for the first touch of memory, which on virtual machines can"
     " cost more than the work, timed processes use an allocator that keeps freed memory"
-    " and touch what they will need beforehand. Peak memory is taken in a process of"
-    " its own with the default allocator, as the largest resident set during the work"
-    " ({memory_by}) above that of the warmed-up process; the input in the form that a"
-    " call takes (labels, a condensed vector) is counted, except for intersections."
+    " and touch what they will need beforehand. Peak memory is measured in a separate"
+    " process with the default allocator, as the largest resident set during the work"
+    " ({memory_by}) above that of the warmed-up process; it includes the input in the"
+    " form that a call takes (labels, a condensed vector), except for overlaps."
     " A side that takes more than 100 s is timed once. MB are 10^6 bytes."
 )
+# How sides of the measurement "linkage" store similarities.
+_ROUTES = {"square": "in a matrix", "label space": "without a matrix"}
 
 
 def tables(measurements: list[Measurement], lines: list[dict]) -> list[Table]:
@@ -39,8 +41,8 @@ def tables(measurements: list[Measurement], lines: list[dict]) -> list[Table]:
     verdicts = [verdict for m in ran for verdict in outcome.judge(m, results)]
     found = [
         Table(
-            "What was to be reached",
-            ("work", "against", "ours", "theirs", "ratio", "reach", "met"),
+            "Targets",
+            ("work", "compared with", "ours", "theirs", "ratio", "target", "met"),
             [verdict_row(verdict, is_full=is_full) for verdict in verdicts],
         )
     ]
@@ -48,19 +50,19 @@ def tables(measurements: list[Measurement], lines: list[dict]) -> list[Table]:
         row = method_row if m.name.startswith("methods") else side_row
         columns = ("side", "seconds", "runs", "peak memory")
         if row is method_row:
-            columns += ("to the product", "to fastcluster")
+            columns += ("relative to the product", "to fastcluster")
         rows = [row(m, side, results) for side in m.sides]
         found.append(Table(f"{m.name}: {m.title}", columns, rows))
     return [table for table in found if table.rows]
 
 
 def main_tables(found: list[Table]) -> list[Table]:
-    """Return the tables for the terminal: the bars, and the methods."""
-    return [table for table in found if table.title.startswith(("What", "methods"))]
+    """Return the tables for the terminal: the targets, and the methods."""
+    return [table for table in found if table.title.startswith(("Targets", "methods"))]
 
 
 def notes(measurements: list[Measurement], lines: list[dict]) -> list[str]:
-    """Return what a reader has to know besides the tables."""
+    """Return what a reader needs to know in addition to the tables."""
     if not lines:
         return ["Nothing was measured."]
     results = outcome.collect(lines)
@@ -72,12 +74,12 @@ def notes(measurements: list[Measurement], lines: list[dict]) -> list[str]:
     found = [
         f"{first['cores']} cores, {first['processor']}, {first['system']}; {versions}."
         f" Load of the machine before each process: {loads[0]:.1f} to {loads[-1]:.1f},"
-        f" median {loads[len(loads) // 2]:.1f}; other processes took {others:.0%} of"
-        " the cores while time was taken (median).",
+        f" median {loads[len(loads) // 2]:.1f}; other processes used {others:.0%} of"
+        " the cores during timing (median).",
         HOW.format(memory_by=by),
     ]
     if any(line["size"] != "full" for line in lines):
-        found.append("Sizes are reduced: the bars are printed, but not judged.")
+        found.append("Reduced sizes: targets are printed, but not judged.")
     for m in measurements:
         wrong = outcome.differing(m, results)
         if wrong:
@@ -124,12 +126,16 @@ def show(console, found: list[Table], remarks: list[str]) -> None:
 def verdict_row(verdict: Verdict, *, is_full: bool) -> tuple[str, ...]:
     bar, measurement = verdict.bar, verdict.measurement
     work = measurement.title
-    if bar.side != "ensclust":
+    if bar.side in _ROUTES:
+        work += f", {_ROUTES[bar.side]}"
+    elif bar.side != "ensclust":
         work = f"{bar.side}: {work}"
     if bar.quantity.endswith("_mb"):
         work += ", memory"
     if bar.quantity == "digest" and bar.against is not None:
         work += f", {bar.unit}"
+    if bar.note and bar.against is not None:
+        work += f", {bar.note}"
     met = {True: "yes", False: "NO", None: "-"}[verdict.met if is_full else None]
     theirs = verdict.theirs
     return (

@@ -213,12 +213,12 @@ def report(lines: list[dict]) -> str:
 
     least = min(x["rows"] for x in lines)
     linear = both(2) / both(2, least) / (n / least)
-    bars = [("what", "reached", "wanted")]
+    bars = [("ratio", "measured", "target")]
     for stage in ("count", "vote"):
         ratio = seconds(stage, workers=1) / plain_time
-        words = f"{stage}, 1 worker, to reading and counting in NumPy"
+        words = f"{stage} with 1 worker to reading and counting in NumPy"
         bars.append((words, f"{ratio:.2f}", "at most 2"))
-    bars.append(("1 worker to 2, counts and votes", f"{both(1) / both(2):.2f}",
+    bars.append(("counts and votes, 1 worker to 2", f"{both(1) / both(2):.2f}",
                  "at least 1.6"))  # fmt: skip
     bars.append((f"time per row, {n:,} to {least:,}", f"{linear:.2f}", "about 1"))
     same = len({x["digest"] for x in lines if x["rows"] == n and "digest" in x}) == 1
@@ -253,7 +253,7 @@ def forecast(
     cores: int = 8,
 ) -> str:
     """Return an estimate for many rows on many machines."""
-    rows = [("N = 10^9 on 100 machines of 8 cores, on paper", "amount")]
+    rows = [("N = 10^9 on 100 machines of 8 cores, estimated", "amount")]
     for stage, seconds in per_row.items():
         rows.append(
             (f"{stage}: work of the cores", f"{n * seconds / machines / cores:.1f} s")
@@ -265,7 +265,10 @@ def forecast(
             f"{read / 1e9:,.0f} GB, {read / machines / 1e6:,.0f} MB each",
         ),
         ("shuffle, one table per worker", f"{machines * nc**2 * 8 / 1e9:.1f} GB"),
-        ("shuffle, four per core", f"{4 * cores * machines * nc**2 * 8 / 1e9:.0f} GB"),
+        (
+            "shuffle, four tables per core",
+            f"{4 * cores * machines * nc**2 * 8 / 1e9:.0f} GB",
+        ),
         ("driver: propagation and cut", f"{driver:.1f} s"),
     ]
     return grid(rows)

@@ -80,15 +80,15 @@ def measure(job: tuple[Path, int]) -> list[dict[str, Any]]:
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    """Return the table of differences to no scaling."""
+    """Return the table of differences from no scaling."""
     n_sets = len({row["dataset"] for row in rows})
     told = sorted({row["dataset"] for row in rows if row["told"]})
     parts = [
         f"{n_sets} real datasets, {max(row['run'] for row in rows) + 1} runs each, at "
-        "the number of classes. Differences to no scaling, in points of NMI and ARI "
+        "the number of classes. Differences from no scaling, in points of NMI and ARI "
         "with the classes: mean over datasets, its standard error, and on how many "
-        "datasets scaling was better. *Warned*: the datasets of whose columns a "
-        f"warning says that few decide alone ({', '.join(told)}).\n"
+        "datasets scaling was better. *Warned*: the datasets for which a warning says "
+        f"that a few columns dominate ({', '.join(told)}).\n"
     ]
     head = ["scale", "datasets", "HC NMI", "HC ARI", "MC NMI", "MC ARI"]
     lines = [head]

@@ -196,7 +196,7 @@ def engines(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "intersections",
-            f"intersections, N = {many:,}, M = {base['m']}",
+            f"overlaps of base clusters, N = {many:,}, M = {base['m']}",
             (
                 Side("ensclust", "intersections", crowd),
                 Side("scipy.sparse H^T H", "sparse H^T H", crowd),
@@ -313,7 +313,7 @@ def methods(sizes: dict) -> list[Measurement]:
 
 
 def family(name, labels, names, k, bars=()) -> Measurement:
-    """Methods by name at one size, besides a product and fastcluster's linkage."""
+    """Methods by name at one size, with a product and fastcluster's linkage."""
     n = labels["spec"]["n"]
     yardsticks = [Side(PRODUCT, "product", {"size": 1250})]
     if n <= _MANY:  # few enough objects for a matrix of pairs

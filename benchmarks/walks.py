@@ -331,7 +331,7 @@ def comparison(before: dict[str, Any], after: dict[str, Any]) -> str:
     """Return the figures of two commits side by side, as text."""
     bars = ", ".join(f"{name} at most {bar:.0%}" for name, bar in BARS.items())
     lines = [
-        f"{title(before)} before, {title(after)} after; bars: {bars}",
+        f"{title(before)} before, {title(after)} after\ntargets: {bars}",
         *(
             f"not comparable: {key} was {before[key]}, is {after[key]}"
             for key in ("python", "cores")

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# Attributes by which a browser fetches something without being asked.
+# Attributes that make a browser fetch something without being asked.
 LOADING = {"src", "srcset", "poster", "data"}
 LOADING_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "preconnect"}
 OUTSIDE = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
@@ -50,7 +50,7 @@ def problems(site: Path) -> list[str]:
         found += [f"{name} loads {x}" for x in outside]
         inside = (page.links | page.loads) - set(outside)
         found += [
-            f"{name}: {x} is not there"
+            f"{name}: {x} does not exist"
             for x in sorted(inside)
             if not leads_somewhere(path, x, pages)
         ]

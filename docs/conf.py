@@ -12,7 +12,7 @@ sys.path.insert(0, str(DOCS.parent))
 import ensclust  # noqa: E402
 from docs import make_reference, make_results  # noqa: E402
 
-# Addresses are settled in pyproject.toml alone; what is empty is left out.
+# Addresses are only in pyproject.toml; empty ones are left out.
 _PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
 _URLS = _PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["urls"]
 
@@ -87,7 +87,7 @@ html_sidebars = {name: [] for name in ("index", "start", "performance", "design"
 
 
 def setup(app):
-    """Write the pages that are made from code and results before they are read."""
+    """Write the pages that are generated from code and results before reading them."""
     make_reference.write(DOCS / "reference")
     make_results.write()
     app.connect("source-read", make_results.turn_links)

@@ -24,7 +24,7 @@ ABILITIES = """## What each can do
 
 Missing labels: objects may be left out of base clusterings. Weights: base clusterings
 can count differently (`weights`). Memberships: how much an object belongs to each
-cluster, as shares of the method's own or as mean similarities. Predict:
+cluster, computed by the method itself or as mean similarities. Predict:
 labels of new objects. Streams: `Blocks` and Dask arrays.
 
 """

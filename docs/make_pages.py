@@ -24,13 +24,13 @@ LARGE = (
     ("first-use", "second"),
 )
 DECISIONS = {
-    "the best mean score; a tree, any number of clusters from one run; up to about "
+    "the best mean score; a tree: any number of clusters from one run; up to about "
     "10⁵ distinct label rows": ("ecpcs-hc", "wct"),
     "a good result at any size, soft memberships, fast labels for new objects": (
         "ecpcs-mc",
         "lwmc",
     ),
-    "the same from a spectral cut, any number of clusters from one decomposition": (
+    "the same with a spectral cut; any number of clusters from one decomposition": (
         "ecpcs-bg",
         "lwgp",
         "usenc",
@@ -63,7 +63,7 @@ FAMILIES = {"methods-few": "few", "methods": "objects", "methods-many": "many"}
 
 
 def render() -> dict[Path, str]:
-    """Return the pages with their parts brought up to date."""
+    """Return the pages with their parts updated."""
     parts = {
         DOCS / "guide" / "which-method.md": {
             "decisions": decisions,
@@ -116,12 +116,12 @@ def methods() -> str:
     size = table.SIZES["full"]
     return (
         f"{nmi['n_runs']} runs on {len(nmi['datasets'])} datasets of the ECPCS paper, "
-        "asked for as many clusters as there are classes: mean NMI and ARI with the "
+        "with as many clusters as there are classes: mean NMI and ARI with the "
         "classes in percent, and mean rank among the methods (1 is best), with "
         "standard errors over the datasets. Time is for the consensus of "
         f"{size['objects']:,} objects in {size['base']['m']} base clusterings. The "
         "[whole comparison](../../benchmarks/results/methods/methods.md) also has the "
-        "best of ten numbers of clusters; `ensclust reproduce methods` made it.\n\n"
+        "best of ten numbers of clusters; `ensclust reproduce methods` repeats it.\n\n"
         f"{make_readme.markdown(rows)}\n"
     )
 
@@ -155,7 +155,7 @@ def speed() -> str:
             memory = cell(measured, ran[-1], method, "peak_mb")
             rows.append((f"`{method}`", *times, memory))
     return (
-        f"Next to other ways to do the same work. {make_readme.compared(lines)}\n"
+        f"Compared with other ways to do the same work. {make_readme.compared(lines)}\n"
         f"The methods, from labels to labels: M = {size['base']['m']} base clusterings "
         f"with {size['base']['lo']} to {size['base']['hi']} clusters each, k = "
         f"{size['k']}. Memory is the peak at the largest N of the row. Methods that "
@@ -207,7 +207,7 @@ def measurements() -> list[dict]:
 
 
 def cell(measured: dict, family: str, side: str, what: str = "seconds") -> str:
-    """Return a measured amount with its unit, empty where there is none."""
+    """Return a measured amount with its unit, empty if there is none."""
     result = measured.get((family, side))
     return "" if result is None else report.amount(result, what)
 

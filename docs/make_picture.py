@@ -1,8 +1,8 @@
 """Draw the picture of the README and the front page: ``python -m docs.make_picture``.
 
 k-means cannot follow curved groups, whatever k. Runs with more clusters than there are
-groups cut them into pieces, each run differently; their consensus puts the pieces
-together. There are two files, for light and for dark pages.
+groups cut them into pieces, each run differently; their consensus joins the pieces.
+There are two files, for light and for dark pages.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def scatter(ax, X: np.ndarray, labels: np.ndarray, *, size: float, dark: bool) -
     """Draw objects in the colours of their clusters, lighter ones on a dark page."""
     colours = np.array([to_rgb(colour(j)) for j in labels])
     if dark:
-        share = np.clip(0.45 - colours.mean(axis=1, keepdims=True), 0, 1)
+        luma = colours @ [[0.2126], [0.7152], [0.0722]]
+        share = np.clip(0.45 - luma, 0, 1)
         colours += share * (1 - colours)  # the darker, the more white
     ax.scatter(*X.T, s=size, c=colours, linewidths=0)
     ax.set_aspect("equal")

@@ -1,6 +1,6 @@
 """Fill the generated parts of README.md: ``python -m docs.make_readme``.
 
-A part stands between ``<!-- name: generated -->`` and ``<!-- end -->``.
+A part is between ``<!-- name: generated -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "README.md"
 REPRODUCTION = ROOT / "benchmarks" / "results" / "summary.json"
-_BUSY = 0.25  # share of the cores that makes a figure a rough one
+_BUSY = 0.25  # share of the cores from which a figure is rough
 SPEED = ROOT / "benchmarks" / "results" / "speed" / "measurements.jsonl"
 # Works that the README shows, each with our side and the other's; docs/performance.md
 # has all of them.
@@ -41,12 +41,12 @@ COLUMNS = ("nmi true-k", "nmi best-k", "ari true-k", "ari best-k")
 
 
 def render(text: str) -> str:
-    """Return the README with its parts brought up to date."""
+    """Return the README with its parts updated."""
     return fill(TARGET.name, text, {"reproduction": reproduction, "speed": speed})
 
 
 def fill(page: str, text: str, parts: dict[str, Callable[[], str]]) -> str:
-    """Return a page with the given parts made anew."""
+    """Return a page with the given parts regenerated."""
     for name, make in parts.items():
         part = rf"(<!-- {name}: generated -->\n).*?(<!-- end -->)"
         text, found = re.subn(part, rf"\g<1>{make()}\g<2>", text, flags=re.DOTALL)
@@ -85,7 +85,7 @@ def reproduction() -> str:
 
 
 def cell(average: dict, method: str) -> str:
-    """Return our score and the paper's, empty where we have none."""
+    """Return our score and the paper's, empty if we have none."""
     if method not in average["score"]:
         return ""
     return f"{average['score'][method]:.2f} ({average['paper score'][method]:.2f})"
@@ -109,11 +109,15 @@ def compared(lines: list[dict], rows: list[Row] | None = None) -> str:
     everything = list(compare(lines))
     looseness = [1 / row.ratio for row in everything if row.work.endswith(DISTANCE)]
     cells = [("work", "ensclust", "compared with", "which takes", "ratio")]
+    above = "-"
     for row in rows or everything:
         if not row.work.endswith(DISTANCE):
             ratio = f"{row.ratio:,.{1 if row.ratio < 100 else 0}f}"
             mark = " \\*" * (row.key[0] in busy)
-            cells.append((row.work, row.ours, row.key[2], row.theirs, ratio + mark))
+            repeats = row.work.startswith(above)
+            work = "the same" + row.work.removeprefix(above) if repeats else row.work
+            above = above if repeats else row.work
+            cells.append((work, row.ours, row.key[2], row.theirs, ratio + mark))
     text = (
         f"{lines[0]['cores']} cores, medians of up to three runs. The ratio is the "
         "other's time (or memory) divided by ours: above 1, ensclust needs less.\n\n"
@@ -127,7 +131,7 @@ def compared(lines: list[dict], rows: list[Row] | None = None) -> str:
 
 
 class Row(NamedTuple):
-    """One work of ours beside the same work of another."""
+    """One work of ours and the same work of another package."""
 
     key: tuple[str, str, str]  # measurement, our side, the other's
     work: str
@@ -151,7 +155,7 @@ def compare(lines: list[dict]) -> Iterator[Row]:
 
 
 def markdown(rows: list[tuple[str, ...]], left: tuple[int, ...] = (0,)) -> str:
-    """Return a table, its first row the head; columns are aligned right but some."""
+    """Return a table with its first row as head; columns but ``left`` align right."""
     head, *body = rows
     rule = tuple("---" if i in left else "---:" for i in range(len(head)))
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *body))

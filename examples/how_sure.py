@@ -2,8 +2,8 @@
 How sure is it?
 ===============
 
-For each object, each cluster and each input: twenty k-means runs on handwritten digits,
-and two clusterings whose rows were shuffled.
+Certainty of each object, each cluster and each input: twenty k-means runs on
+handwritten digits, and two clusterings whose rows were shuffled.
 """
 
 import matplotlib.pyplot as plt
@@ -54,7 +54,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# The least certain tenth of the objects has more than its share of the errors.
+# The least certain tenth of the objects contains more than its share of the errors.
 
 majority = np.array([np.bincount(y[model.labels_ == j]).argmax() for j in range(10)])
 wrong = majority[model.labels_] != y

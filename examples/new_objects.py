@@ -43,8 +43,8 @@ with tempfile.TemporaryDirectory() as folder:
 assert np.array_equal(again.predict(new), model.predict(new))
 
 # %%
-# Shares of the vote, for new objects too. These are the images of the test set that
-# the model is least sure about, with the share of the winner.
+# Memberships are shares of the vote, for new objects too. These are the images of the
+# test set that the model is least sure about, with the share of the winner.
 
 voting = ECPCSMC(10, random_state=0).fit(train)
 shares = voting.memberships(new).max(axis=1)
@@ -58,7 +58,7 @@ for ax, i in zip(axes, np.argsort(shares)[:8], strict=True):
 plt.show()
 
 # %%
-# With your own clusterings, new objects come as rows of labels by the same runs. A
+# With your own clusterings, new objects are rows of labels from the same runs. A
 # label that did not occur in fit, or -1, counts as not clustered by that run.
 
 labels = generate(X, 8, base_k=15, random_state=0).labels

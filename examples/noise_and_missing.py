@@ -2,10 +2,10 @@
 Noise and missing labels
 ========================
 
-What HDBSCAN leaves out, and what was never measured. A negative label is noise, NaN or
+What HDBSCAN leaves out, and what was never measured. A negative label is noise; NaN or
 None is missing. By default both mean "not clustered here": the object takes no part in
-that clustering. With ``noise="own-cluster"`` the noise of a clustering is one more
-cluster of it, while NaN and None stay missing.
+that clustering. With ``noise="own-cluster"`` the noise of a clustering forms one more
+cluster, while NaN and None stay missing.
 """
 
 import warnings
@@ -19,15 +19,15 @@ from ensclust import ECPCSHC, Ensemble, consensus, generate
 
 rng = np.random.default_rng(0)
 blobs, _ = make_blobs(300, centers=3, cluster_std=0.7, random_state=4)
-X = np.vstack([blobs, rng.uniform(-12, 12, (60, 2))])  # 60 objects of no group
+X = np.vstack([blobs, rng.uniform(-12, 12, (60, 2))])  # 60 objects in no group
 
 base = [HDBSCAN(min_cluster_size=size, copy=True) for size in (10, 15, 20, 30)]
 runs = generate(X, len(base), base=base)
 print("noise per run:", (runs.labels < 0).sum(axis=0).tolist())
 
 # %%
-# Left out: an object that some runs cluster gets a label, one that none does gets -1.
-# Labels, and how many objects have them:
+# Left out: an object that some runs cluster gets a label, one that no run clusters gets
+# -1. Here are the labels, and how many objects have each:
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # "... objects are in no base clustering"
@@ -35,7 +35,7 @@ with warnings.catch_warnings():
 print(*np.unique(left_out, return_counts=True))
 
 # %%
-# A cluster of its own: what most runs call noise becomes a consensus cluster.
+# Own cluster: what most runs call noise becomes a consensus cluster.
 
 model = ECPCSHC(4, len(base), base=base, noise="own-cluster").fit(X)
 print(*np.unique(model.labels_, return_counts=True))
@@ -52,7 +52,7 @@ for ax, (title, labels) in zip(axes, results.items(), strict=True):
 plt.show()
 
 # %%
-# Labels of your own: -1 is noise, NaN says that the third run never saw the object.
+# Your own labels: -1 is noise, NaN means that the third run never saw the object.
 
 labels = np.array([[0, 0, 0], [0, 0, np.nan], [1, 1, 1], [1, 1, np.nan], [-1, -1, -1]])
 print(Ensemble(labels).labels.tolist())

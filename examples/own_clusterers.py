@@ -22,7 +22,7 @@ X, y = load_digits(return_X_y=True)
 X, y = X[:400], y[:400]
 
 # %%
-# One clusterer, or a list that is used in turn; k is drawn for each run.
+# One clusterer, or a list of clusterers used in turn; k is drawn for each run.
 
 base = [KMeans(n_init=1), Birch(threshold=10.0), AgglomerativeClustering()]
 runs = generate(X, 12, base=base, base_k=(10, 20), random_state=0)
@@ -61,7 +61,7 @@ print("missing per run:", (parts.labels < 0).sum(axis=0).tolist())
 print(f"NMI {nmi(consensus(parts, 10, random_state=0), y):.3f}")
 
 # %%
-# Labels from elsewhere (Leiden, a colleague, a file) join as one more column.
+# Labels from elsewhere (Leiden, a colleague, a file) are one more column.
 
 elsewhere = GaussianMixture(10, covariance_type="diag", random_state=0).fit_predict(X)
 print(Ensemble.from_clusterings([*runs.labels.T, elsewhere]))

@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-Judge every number of clusters from one run, then let an estimator choose. The data
-have five groups; the 20 k-means runs know nothing of the number five.
+Judge every number of clusters from one consensus, then let an estimator choose. The
+data has five groups; the 20 k-means runs know nothing about the number five.
 """
 
 import matplotlib.pyplot as plt

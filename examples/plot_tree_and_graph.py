@@ -2,9 +2,9 @@
 A tree of objects, a graph of clusters
 ======================================
 
-Two routes to a consensus. On the wines of three cultivars both find much the same.
-ECPCS-HC merges objects that are often together; ECPCS-MC groups base clusters that hold
-the same objects and lets the objects vote.
+Two routes to a consensus. On the wines of three cultivars, both find much the same
+clusters. ECPCS-HC merges objects that are often together; ECPCS-MC groups base clusters
+that hold the same objects and lets the objects vote.
 """
 
 from matplotlib import pyplot as plt
@@ -26,7 +26,7 @@ tree = ECPCSHC(3, base="precomputed", random_state=0).fit(runs)
 graph = ECPCSMC(3, base="precomputed", random_state=0).fit(runs)
 
 # %%
-# The tree is cut where it falls into three; every dot of the graph is a base cluster.
+# The tree is cut into three branches; every dot of the graph is a base cluster.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 DendrogramDisplay.from_estimator(tree, ax=left)

@@ -3,8 +3,8 @@ Where do base clusterings agree?
 ================================
 
 The consensus matrix, and the stability of each cluster, of thirty k-means runs on
-handwritten digits. Dark blocks are digits that most runs put together; what is dark
-beside them are digits that get confused.
+handwritten digits. Dark blocks on the diagonal are digits that most runs put together;
+dark areas elsewhere are digits that get confused.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 A report to send to colleagues
 ==============================
 
-One HTML file that opens in any browser, offline.
-Wines by their chemistry, clustered by ECPCS-HC, with the grapes they are made of.
+One HTML file that opens in any browser, offline. Here wines are clustered by their
+chemistry with ECPCS-HC, and compared with the grapes they are made from.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ page = Path(folder.name, "wine.html")
 model.report(page, X, truth=grapes, selection=choice, title="178 wines")
 
 # %%
-# Any clustering can be judged by any others, here without the features.
+# Any clustering can be compared with any base clusterings, here without features.
 labels = consensus(model.ensemble_, 3, method="eac")
 other = Path(folder.name, "labels.html")
 write_report(other, model.ensemble_, labels, title="The same by EAC")

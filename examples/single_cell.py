@@ -2,7 +2,7 @@
 Single-cell: one clustering from Leiden at many resolutions and seeds
 =====================================================================
 
-The result is kept in the AnnData object. Needs scanpy: ``pip install
+The result is stored in the AnnData object. Needs scanpy: ``pip install
 "ensclust[scverse]"``; the 700 blood cells ship with it.
 """
 
@@ -22,7 +22,7 @@ except ImportError:
     print('This example needs scanpy:  pip install "ensclust[scverse]"')
     sys.exit()
 
-warnings.simplefilter("ignore")  # scanpy's, about its own old file
+warnings.simplefilter("ignore")  # from scanpy, about its own old file
 adata = scanpy.datasets.pbmc68k_reduced()
 
 resolutions = np.arange(0.2, 2.01, 0.2)
@@ -36,8 +36,8 @@ print(f"{len(found['agreement'])} Leiden runs, {found['n_clusters']} clusters fo
 print(adata.obs["consensus"].value_counts().to_string())
 
 # %%
-# What does it gain? Run Leiden with four disjoint sets of five seeds. Two runs of the
-# same resolution, one of each of two sets, differ in some cells.
+# What is gained? Run Leiden with four disjoint sets of five seeds. Two runs at the same
+# resolution, from two of the sets, differ in some cells.
 
 sets = ["set0", "set1", "set2", "set3"]
 for i, key in enumerate(sets):

@@ -1,1 +1,1 @@
-"""Inputs that nobody would write by hand: targets, seeds, and what was found."""
+"""Fuzzing: targets, seeds, and inputs that were found."""

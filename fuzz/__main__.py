@@ -1,4 +1,4 @@
-"""Fuzz all targets, each in a process of its own, and print a table.
+"""Fuzz all targets, each in a separate process, and print a table.
 
 They share a quarter of an hour, or ``--minutes``. With ``--write`` the table goes into
 docs/trust.md. :mod:`fuzz.one` fuzzes one target. Needs ``make .venv/fuzz``.
@@ -26,12 +26,12 @@ COMMAND = "python -m fuzz"
 
 
 class Outcome(NamedTuple):
-    """What came of fuzzing one target."""
+    """The result of fuzzing one target."""
 
     target: str
     seconds: int
     n_inputs: int
-    n_branches: int  # and calls that some input took
+    n_branches: int  # branches and calls that some input reached
     status: int  # 0 unless an input is a bug
 
 
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def run_apart(name: str, seconds: int) -> Outcome:
-    """Fuzz a target in a process of its own, which may crash."""
+    """Fuzz a target in a separate process, which may crash."""
     options = [f"-max_total_time={seconds}", "-print_final_stats=1"]
     done = subprocess.run(
         [sys.executable, "-m", "fuzz.one", name, *options],
@@ -83,7 +83,7 @@ def report(outcomes: list[Outcome], minutes: float) -> str:
         f"`{COMMAND} --minutes {minutes:g} --write`, {date}, Python {version}, "
         f"{os.cpu_count()} cores.",
         "",
-        "| target | inputs | per second | branches and calls taken | crashed |",
+        "| target | inputs | per second | branches and calls reached | crashed |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
     for name, seconds, n_inputs, n_branches, status in outcomes:

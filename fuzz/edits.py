@@ -1,9 +1,8 @@
-"""Files that are whole, with contents that are not: bytes say what is changed in them.
+"""Valid files with invalid contents: bytes say what is changed in them.
 
-An edit is four bytes: which array, what is done to it, where, and by which number. So
-what is fuzzed is what we make of contents; HDF5's own library, which ends the process
-on some damaged files, and checksums of archives, which few random bytes survive, do
-not stand before it.
+An edit is four bytes: which array, what is done to it, where, and by which number. This
+fuzzes how we handle contents, and bypasses HDF5's library, which ends the process on
+some damaged files, and checksums of archives, which few random bytes survive.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def edits(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def edited(array: np.ndarray, edit: bytes) -> np.ndarray:
-    """Return an array after one edit; it is the same where that cannot be done."""
+    """Return an array after one edit; unchanged if the edit is not possible."""
     kind, at, which = edit
     number = NUMBERS[which % len(NUMBERS)]
     flat = array.reshape(-1).copy()

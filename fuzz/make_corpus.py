@@ -1,4 +1,4 @@
-"""Write the seeds: small good files of each kind, and some that are nearly good."""
+"""Write the seeds: small valid files of each kind, and some that are nearly valid."""
 
 from __future__ import annotations
 

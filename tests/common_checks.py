@@ -6,7 +6,7 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 _GENERATED = "base clusterings of features are made without weights, as documented"
-_CLASSIFIER = "predict_proba is taken for a classifier's, with the classes of y"
+_CLASSIFIER = "predict_proba is assumed to be a classifier's, with the classes of y"
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": _GENERATED,
     "check_sample_weight_equivalence_on_sparse_data": _GENERATED,
@@ -16,7 +16,7 @@ EXPECTED = {
 
 
 def assert_checks_pass(model, at_least):
-    """Run all checks; the number that passed tells that none were left out."""
+    """Run all checks; the number that passed shows that none were left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)
         results = check_estimator(

@@ -18,13 +18,13 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# Of a mutant it is enough to know that it fails, not how small a case may be.
+# For a mutant it is enough to know that it fails; the smallest case does not matter.
 settings.register_profile(
     "mutants", settings.get_profile("ensclust"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ensclust"))
 
-# Shells start what runs in the background deaf to Ctrl-C; programs that tests start and
+# Shells start background jobs with Ctrl-C ignored; programs that tests start and
 # interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,13 +61,13 @@ def pages():
 
 def cli_runner():
     """Return a command line runner that keeps stdout and stderr apart."""
-    # click 8.1 mixes the two streams unless told; later versions cannot be told.
+    # click 8.1 mixes the two streams by default; later versions have no such option.
     known = inspect.signature(CliRunner).parameters
     return CliRunner(**({"mix_stderr": False} if "mix_stderr" in known else {}))
 
 
 def pytest_configure():
-    """Drop compiled kernels older than any kernel: Numba sees only its own file."""
+    """Delete outdated compiled kernels: Numba only checks a kernel's own file."""
     kernels = ROOT / "src" / "ensclust" / "_kernels"
     newest = max(path.stat().st_mtime for path in kernels.glob("*.py"))
     for index in kernels.glob("__pycache__/*.nb[ic]"):
@@ -76,7 +76,7 @@ def pytest_configure():
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Say how to run the tests in the same order again; quiet runs hide it."""
+    """Print how to repeat the order of the tests, which quiet runs hide."""
     seed = config.getoption("randomly_seed", None)
     if seed is not None:
         terminalreporter.write_line(f"Same order again: --randomly-seed={seed}")
@@ -105,7 +105,7 @@ def nobody_sets_attributes_of_others():
 
 @pytest.fixture(autouse=True, scope="session")
 def nobody_is_told_of_compiling():
-    """Make commands print the same, whether or not kernels are compiled already."""
+    """Make commands print the same whether or not kernels are already compiled."""
     from ensclust._kernels._compiling import compiling
 
     compiling.is_told = True
@@ -136,7 +136,7 @@ def digits_labels():
 
 @pytest.fixture
 def no_other_data(monkeypatch):
-    """Datasets come from the package, not from a directory of the user."""
+    """Load datasets from the package, not from a user's directory."""
     monkeypatch.delenv("ENSCLUST_DATA", raising=False)
 
 

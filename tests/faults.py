@@ -1,9 +1,9 @@
 """Kill and interrupt programs at random moments; nothing may be lost or wrong.
 
 ``make faults`` does so 50 times: a run is killed (SIGKILL) or interrupted (Ctrl-C,
-SIGINT) at a moment drawn at random, what it left is looked at, and it is started again.
-Files must be old, absent or whole after the fault, and equal to those of an undisturbed
-run, byte for byte, in the end. Then workers of a Dask cluster are killed 20 times while
+SIGINT) at a random moment, what it left is examined, and it is started again. Files
+must be old, absent or complete after the fault, and in the end equal to those of an
+undisturbed run, byte for byte. Then workers of a Dask cluster are killed 20 times while
 they count, vote and write: the file must be that of an undisturbed run, or, after an
 error, the old one. With ``--write`` the figures go into docs/trust.md.
 """
@@ -44,13 +44,13 @@ main(sys.argv[1:])
 
 @dataclass(frozen=True)
 class Work:
-    """A command, the files that it reads and writes, and what it keeps meanwhile."""
+    """A command, the files that it reads and writes, and what it saves meanwhile."""
 
     name: str
     arguments: str
     outputs: tuple[str, ...]
     prepare: Callable[[Path], None]
-    kept: str = ""  # pattern of the files that a restart goes on from
+    kept: str = ""  # pattern of the files that a restart resumes from
 
 
 def write_features(folder):
@@ -97,13 +97,13 @@ WORKS = (
 
 @dataclass
 class Outcome:
-    """What came of one fault."""
+    """The outcome of one fault."""
 
     work: str
     number: int
     seconds: float = 0.0  # from the signal to the end of the process
     went_on: bool = False
-    error: str = ""  # that the work was given up with
+    error: str = ""  # with which the work ended
     problems: list[str] = field(default_factory=list)
 
 
@@ -122,7 +122,7 @@ def undisturbed(work):
 def disturbed(work, expected, number, moment):
     """Send a signal to a run after ``moment`` seconds, start it again, and compare.
 
-    Returns None where the run has ended before.
+    Returns None if the run has ended before.
     """
     outcome = Outcome(work.name, number)
     with tempfile.TemporaryDirectory() as name:
@@ -161,7 +161,7 @@ def disturbed(work, expected, number, moment):
 
 
 def start(work, folder, log):
-    """Start a run in a session of its own; its messages go to a file."""
+    """Start a run in a new session; its messages go to a file."""
     with log.open("wb") as messages:
         return subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *work.arguments.split()],
@@ -208,7 +208,7 @@ def run(times, seed):
         expected, seconds = known[work.name]
         is_killed = i // len(WORKS) % 4 != 3
         number = signal.SIGKILL if is_killed else signal.SIGINT
-        # Ctrl-C while Python itself starts is Python's to answer.
+        # Ctrl-C while Python itself starts is handled by Python.
         moment = draw.uniform(0 if is_killed else min(1.0, seconds / 2), seconds)
         outcome = disturbed(work, expected, number, moment)
         if outcome is None:  # the machine is less busy than before
@@ -221,12 +221,12 @@ def run(times, seed):
 
 
 class Cluster:
-    """Two workers of Dask, of which one is killed while labels are made or written."""
+    """Two Dask workers, one of which is killed while labels are computed or written."""
 
     def __init__(self, folder, *, restarts):
         import distributed
 
-        self.name = "worker of Dask that " + ("restarts" if restarts else "stays away")
+        self.name = "Dask worker that " + ("restarts" if restarts else "stays down")
         self._cluster = distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -324,8 +324,8 @@ def workers_report(outcomes, seed):
         f"`{COMMAND} --times 0 --workers {len(outcomes)} --seed {seed} --write`, "
         f"{circumstances()}",
         "",
-        "| killed while labels are made and written | times | labels of an undisturbed "
-        "run | an error, and the old file | harmed |",
+        "| killed while labels are computed and written | times | labels of an "
+        "undisturbed run | error, old file kept | harmed |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name in sorted({outcome.work for outcome in outcomes}):
@@ -344,8 +344,8 @@ def report(outcomes, seed):
     lines = [
         f"`{COMMAND} --times {len(outcomes)} --seed {seed} --write`, {circumstances()}",
         "",
-        "| work | killed | interrupted | harmed | went on from kept work | "
-        "longest end after Ctrl-C |",
+        "| work | killed | interrupted | harmed | resumed from saved work | "
+        "slowest exit after Ctrl-C |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for work in WORKS:
@@ -354,7 +354,7 @@ def report(outcomes, seed):
         lines.append(
             f"| {work.name} | {len(own) - len(waits)} | {len(waits)} | "
             f"{sum(bool(o.problems) for o in own)} | "
-            f"{sum(o.went_on for o in own) if work.kept else 'keeps none'} | "
+            f"{sum(o.went_on for o in own) if work.kept else 'saves none'} | "
             f"{max(waits, default=0):.1f} s |"
         )
     return "\n".join(lines) + "\n"
@@ -366,7 +366,7 @@ def circumstances():
 
 
 def main():
-    """Run; the exit status tells whether anything was harmed."""
+    """Run; the exit status says whether anything was harmed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--workers", type=int, default=20)

@@ -75,7 +75,7 @@ def compute(name, folder):
     return {"found": found, **({"warnings": texts} if texts else {})}
 
 
-# --- how results are kept
+# --- how results are stored
 
 
 def digest(labels):
@@ -131,7 +131,7 @@ def table(seed=11, missing=8):
 
 
 def split():
-    """Return rows to learn from, and new ones: some with labels nobody has seen."""
+    """Return rows to learn from, and new ones, some with unknown labels."""
     labels = table()
     is_new = np.arange(len(labels)) % 4 == 0
     new = labels[is_new].copy()
@@ -395,8 +395,8 @@ def compare(_):
 def stream_table(variant, seed):
     """Return base clusterings that a method can combine block by block.
 
-    SRS refuses those in which objects with equal rows need labels of their own; cuts
-    of MCLA into more parts than there are groups can hang on how a processor rounds.
+    SRS refuses those in which objects with equal rows need separate labels; cuts of
+    MCLA into more parts than there are groups can depend on how a processor rounds.
     """
     return table(seed=12 if variant in ("srs", "mcla") else seed)
 
@@ -507,7 +507,7 @@ def text_files(folder):
 
 @case("streams/own-cluster")
 def noise(_):
-    """Negative labels as clusters of their own."""
+    """Negative labels as separate clusters."""
     labels = table(seed=16, missing=20)
     options = {"noise": "own-cluster", "random_state": SEED}
     found = consensus(labels, [2, 3], **options)
@@ -520,9 +520,9 @@ def noise(_):
 
 @contextmanager
 def budget(model, n_bytes):
-    """Let distinct label rows take only so many bytes.
+    """Limit the bytes that distinct label rows may take.
 
-    Trees have a parameter for it. Other methods take a constant of the package, which
+    Trees have a parameter for it. Other methods use a constant of the package, which
     no public name reaches: it is set wherever a loaded module of the package has it.
     """
     if "max_memory" in model.get_params():
@@ -545,7 +545,7 @@ def budget(model, n_bytes):
 
 
 def without_sizes(text):
-    """Return a message about memory without its figures, which hang on the blocks."""
+    """Return a message about memory without its figures, which depend on the blocks."""
     text = re.sub(r"[\d.,]+(e-?\d+)? (GiB|MiB|KiB|bytes)\b", "# bytes", str(text))
     return re.sub(r"than [\d,]+ distinct", "than # distinct", text)
 
@@ -582,7 +582,7 @@ def too_many_rows(variant, folder):
 
 @per_variant("many clusters over blocks", ONE_HOT)
 def many_clusters(variant, _):
-    """Empty clusters are filled where rows are too many, several k at a time."""
+    """Empty clusters are filled if there are too many rows, several k at a time."""
     labels = noisy_copies([70, 70, 60], 4, moved=50, seed=18)
     ks, once = [2, 5, 30], {"n_init": 1, "max_iter": 4}
     memory = np.asarray(combine(variant, Blocks(labels), ks, **once))
@@ -610,7 +610,7 @@ def inertia(variant, _):
 
 @per_variant("checkpoint")
 def checkpoint(variant, folder):
-    """A directory of counts: runs go on from all of it, and from each part."""
+    """A directory of counts: runs resume from all of it, and from each part."""
     np.save(folder / "labels.npy", stream_table(variant, 19))
     kept = folder / "kept"
 
@@ -633,7 +633,7 @@ def checkpoint(variant, folder):
 
 @per_variant("merges", TREES)
 def merges(variant, folder):
-    """The file of a tree's merges is gone when the tree is whole."""
+    """The file of a tree's merges is deleted when the tree is complete."""
     labels = table(seed=19)
     found = combine(variant, labels, checkpoint=folder, max_memory=1)
     return {
@@ -644,7 +644,7 @@ def merges(variant, folder):
 
 
 def refused(make, folder):
-    """Return what is said of what a stream cannot do."""
+    """Return the messages about what a stream cannot do."""
     try:
         make(folder)
     except (TypeError, ValueError) as error:
@@ -780,7 +780,7 @@ def generated_by_others(_):
 
 @case("generate/out")
 def generated_to_files(folder):
-    """Labels that are written as they are made."""
+    """Labels that are written while they are computed."""
     X, _ = features()
     options = {"base_k": (2, 8), "random_state": 0}
     stream = table_of(ensclust.generate(Blocks(X), 6, **options))
@@ -793,7 +793,7 @@ def generated_to_files(folder):
 
 @case("generate/many", slow=True)
 def generated_from_a_sample(_):
-    """So many objects that k-means begins with some of them."""
+    """So many objects that k-means starts with a sample."""
     X, _ = features(100_000, seed=2)
     options = {"base_k": (2, 8), "random_state": 0}
     runs = ensclust.generate(X, 4, **options)
@@ -873,7 +873,7 @@ def signatures(home, name, _):
     if not inspect.isclass(value):
         return {"itself": signature(value)}
     members = {key: signature(member) for key, member in own_members(value)}
-    if name == "LabelStream":  # nobody but the package makes one
+    if name == "LabelStream":  # only the package creates one
         return {"members": members}
     return {"itself": signature(value), "members": members}
 
@@ -1017,7 +1017,7 @@ for _name, _line in WRONG.items():
 
 @case("command/demo", slow=True)
 def demo(folder):
-    """The demo; its figures hang a little on the platform, those of METIS more."""
+    """The demo; its figures depend a little on the platform, those of METIS more."""
     with chdir(folder):
         result = run("demo --json -o demo.csv")
         header = Path("demo.csv").read_text().partition("\n")[0]

@@ -1,8 +1,8 @@
 """A digest of the outputs of the published codes, for clones without them.
 
 ``python tests/golden_digest.py`` writes ``golden_digest.xz`` from the outputs: labels
-and vectors as they are, and of every other matrix 16 projections. The first line of
-what is packed there is JSON, the type, shape and place of each array, which follow.
+and vectors unchanged, and 16 projections of every other matrix. The first line of the
+unpacked content is JSON: the type, shape and position of each array that follows.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ N_PROJECTIONS = 16
 
 
 def is_whole(key: str, values: np.ndarray) -> bool:
-    """Whether an array is kept as it is: labels, vectors, and what is small."""
+    """Whether an array is stored unchanged: labels, vectors, and small arrays."""
     is_plain = values.dtype.kind in "iubU" or values.ndim < 2
     return "labels" in key or values.size <= (40_000 if is_plain else 1000)
 
@@ -38,7 +38,7 @@ def projections(matrix: np.ndarray) -> np.ndarray:
 
 
 def digest(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what is kept of the arrays of one file."""
+    """Return what is stored of the arrays of one file."""
     kept = {}
     for key, values in outputs.items():
         if is_whole(key, values):
@@ -53,7 +53,7 @@ def digest(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def difference(ours: np.ndarray, outputs: Mapping[str, np.ndarray], key: str) -> float:
-    """Return the largest difference from a matrix, or from what is kept of it.
+    """Return the largest difference from a matrix, or from its projections.
 
     What one of the two does not give (NaN) is not compared.
     """
@@ -94,7 +94,7 @@ class Digest(Mapping):
 
     def __getitem__(self, key):
         if f"{key} projected" in self._values:
-            pytest.skip(f"of {key} in {self._name} only the digest is at hand")
+            pytest.skip(f"of {key} in {self._name} only the digest is available")
         return self._values[key]
 
     def __contains__(self, key):
@@ -130,7 +130,7 @@ def write(folder: Path) -> None:
                 places[f"{path.stem}/{key}"] = mark
                 arrays[mark] = kept
     index, packed = {}, b""
-    # Arrays that are alike lie beside each other, and pack better.
+    # Similar arrays are next to each other, which compresses better.
     for mark in sorted(arrays, key=lambda m: (arrays[m].dtype.str, arrays[m].shape, m)):
         index[mark] = arrays[mark].dtype.str, arrays[mark].shape, len(packed)
         packed += arrays[mark].tobytes()

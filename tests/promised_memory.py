@@ -54,7 +54,7 @@ def pairs(work: Callable, n_matrices: float, k: int = 100, m: int = 20):
 
 
 def objects(work: Callable, bytes_per_object: float, *, fitted=None):
-    """Return work on many objects with a row each of its own, and bytes for each."""
+    """Return work on many objects with distinct rows, and the bytes for each."""
 
     def prepare(size: float):
         n = int(N * size)

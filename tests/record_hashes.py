@@ -39,7 +39,7 @@ def noisy_copies(sizes, n_clusterings, *, split=1, moved=5, missing=0, seed=0):
     is_moved = draw[0] % np.uint64(100) < moved
     labels = np.where(is_moved, draw[1] % np.uint64(k), group[:, None]).astype(int)
     parts = 1 + np.arange(n_clusterings) % split
-    # Objects of a group stand in a row, which every clustering cuts elsewhere.
+    # Objects of a group are consecutive, and every clustering cuts them elsewhere.
     place = np.arange(n)[:, None] * parts // (n // k) + np.arange(n_clusterings)
     labels = labels * split + place % parts
     is_missing = draw[2] % np.uint64(100) < missing

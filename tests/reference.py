@@ -1,4 +1,4 @@
-"""The definitions, literally: plain NumPy, no cleverness, N x N where it says so."""
+"""The definitions, literally: plain NumPy, no optimisation, N x N if defined so."""
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def replay(dendrogram, numerator, denominator, linkage="average", tolerance=1e-6
 
 
 def replay_by_sums(dendrogram, numerator, denominator, tolerance=1e-6):
-    """Do what ``replay`` does for average linkage, keeping sums over pairs of groups.
+    """Like ``replay``, for average linkage, with stored sums over pairs of groups.
 
     For a thousand objects and more; numerators and denominators are per pair of
     objects.

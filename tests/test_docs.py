@@ -168,9 +168,9 @@ def test_a_site_that_loads_from_elsewhere_or_has_dead_links_is_found(tmp_path):
         '<script src="https://x.org/a.js"></script>': "loads https://x.org/a.js",
         '<link rel="stylesheet" href="//x.org/a.css">': "loads //x.org/a.css",
         "<style>@import 'https://x.org/f'</style>": "loads https://x.org/f",
-        '<a href="gone.html">x</a>': "gone.html is not there",
-        '<a href="other.html#gone">x</a>': "other.html#gone is not there",
-        '<img src="gone.png">': "gone.png is not there",
+        '<a href="gone.html">x</a>': "gone.html does not exist",
+        '<a href="other.html#gone">x</a>': "other.html#gone does not exist",
+        '<img src="gone.png">': "gone.png does not exist",
     }
     for text, problem in bad.items():
         (tmp_path / "index.html").write_text(text)

@@ -1,4 +1,4 @@
-"""Every file in examples/ runs, in a process of its own and an empty directory."""
+"""Every file in examples/ runs, in a separate process and an empty directory."""
 
 import os
 import subprocess

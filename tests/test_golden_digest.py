@@ -15,7 +15,7 @@ def equal(ours, theirs):
 
 
 @pytest.mark.skipif(
-    not (SHARED / "golden").exists(), reason="published outputs are not at hand"
+    not (SHARED / "golden").exists(), reason="published outputs are not available"
 )
 def test_it_is_that_of_the_outputs():
     assert names() == sorted(path.stem for path in (SHARED / "golden").glob("*.npz"))

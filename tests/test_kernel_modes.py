@@ -38,7 +38,7 @@ def kernels():
 
 
 def test_no_kernel_leaves_the_bounds_of_an_array(digests, tmp_path):
-    # A cache of its own: compiled code does not tell whether it checks bounds.
+    # A separate cache: compiled code does not show whether it checks bounds.
     own = {
         "NUMBA_CACHE_DIR": str(tmp_path),
         "NUMBA_OPT": "0",

@@ -34,7 +34,7 @@ WITH_SKLEARN = {"ptgp"}
 
 
 def loaded(code, folder):
-    """Return which heavy modules a program of its own has loaded after ``code``."""
+    """Return which heavy modules a separate process has loaded after ``code``."""
     tail = f"print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     program = f"import json, sys\n{code}\n{tail}"
     done = subprocess.run(

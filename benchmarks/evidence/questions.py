@@ -45,7 +45,7 @@ class Question:
     runs : int
         Runs of each dataset.
     has_noise : bool
-        Whether sets without clusters are asked, too.
+        Whether sets without clusters are included.
     """
 
     title: str
@@ -153,11 +153,11 @@ LOWEST: dict[str, Callable[[int], float]] = {
     "sqrt N / 2": lambda n: isqrt(n) / 2,
 }
 QUESTIONS = {
-    "weights": Question("How are clusterings weighed?", PAPER, weights),
+    "weights": Question("How are clusterings weighted?", PAPER, weights),
     "intruders": Question(
         "What if a column has very many clusters?", f"none, none, {HC}", intruders, 2
     ),
-    "base": Question("What makes the base clusterings?", PAPER, base),
+    "base": Question("What generates the base clusterings?", PAPER, base),
     "lowest": Question("Where do their numbers of clusters begin?", PAPER, lowest),
     "number": Question("How many base clusterings?", PAPER, number, runs=3),
     "k": Question("How many clusters?", "true k", how_many, runs=1, has_noise=True),

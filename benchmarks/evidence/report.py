@@ -21,9 +21,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
 COMMAND = "python -m benchmarks.evidence"
 COMMAND_LINE = ("scaling", "auto, ecpcs-mc", "none, ecpcs-hc")
 GAINS = (
-    "Gains on real sets in points of NMI, the last figures of ARI, with standard "
-    "errors over datasets; in parentheses on how many of them the candidate was better "
-    "and worse."
+    "Gains on real datasets in points of NMI (in the last column of figures, of ARI), "
+    "with standard errors over datasets; in parentheses, on how many datasets the "
+    "candidate was better and worse."
 )
 NMI, ARI, ANMI = range(3)
 ASKED = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")  # the best of these is chosen
@@ -77,7 +77,7 @@ class Outcome:
                 )
 
     def gains(self, variant: str, measure: int, kind: str | None = None) -> np.ndarray:
-        """Return differences to the reference for each dataset (of a kind)."""
+        """Return differences from the reference for each dataset (of a kind)."""
         gains = self.scores[variant][:, measure] - self._reference[:, measure]
         return gains if kind is None else gains[np.array(self.kinds) == kind]
 
@@ -112,7 +112,7 @@ def section(title: str, found: Outcome) -> list[str]:
     """Return a table of all variants, and of their gains by kind of data."""
     kinds = sorted(set(found.kinds), key=lambda kind: (kind != "real", kind))
     counts = ", ".join(f"{found.kinds.count(kind)} {kind}" for kind in kinds)
-    head = ["variant", "NMI", "gain on real", "ARI gain", "gain on made"]
+    head = ["variant", "NMI", "gain on real", "ARI gain", "gain on synthetic"]
     head += [kind for kind in kinds if kind != "real"]
     lines = [head]
     order = sorted(found.scores, key=lambda v: -np.mean(found.gains(v, NMI, "real")))
@@ -159,13 +159,15 @@ def draw(found: Outcome, path: Path) -> None:
     critical = studentized_range.ppf(0.95, k, np.inf) / 2**0.5
     critical *= (k * (k + 1) / (6 * n)) ** 0.5
     order = np.argsort(-ranks)
-    figure = Figure(figsize=(7, 0.6 + 0.24 * k), layout="constrained")
+    figure = Figure(figsize=(7, 0.9 + 0.24 * k), layout="constrained")
     axes = figure.subplots()
     best = ranks.min()
     axes.axvspan(best - critical / 2, best + critical / 2, color="#1f77b4", alpha=0.12)
     axes.errorbar(ranks[order], range(k), xerr=critical / 2, fmt="o", color="#1f77b4")
     axes.set_yticks(range(k), [names[i] for i in order])
-    axes.set_xlabel(f"mean rank on {n} datasets; bars as wide as the critical distance")
+    axes.set_ylim(-0.6, k - 0.4)
+    text = f"mean rank on {n} datasets; bars as wide as the critical distance"
+    figure.supxlabel(text, fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(f"{path}.png", dpi=90, metadata={"Software": None})
@@ -192,15 +194,16 @@ def summary(root: Path) -> str:
         + (f" ({row['note']})" if "note" in row else "")
         for row in (read_lines(listed) if listed.exists() else [])
     ]
-    parts = [GAINS, grid(lines, left=3), "Not chosen, but seen:", grid(seen, left=3)]
+    more = ["Not candidates, but measured:", grid(seen, left=3)]
+    parts = [GAINS, grid(lines, left=3), *more]
     if table := lost(root):
         parts += [LOST, table]
-    return "\n\n".join([*parts, "Confirming runs ever made:", "\n".join(every)]) + "\n"
+    return "\n\n".join([*parts, "All confirming runs:", "\n".join(every)]) + "\n"
 
 
 def lost(root: Path) -> str:
     """Return a table of what rules for k lose in NMI against the true k."""
-    head = ["rule", "half", "all sets", "real", "made", "noise", f"all, by {FORMER}"]
+    head = ["rule", "half", "all sets", "real", "synthetic", "noise", f"all / {FORMER}"]
     lines = [head]
     for half in HALVES:
         path = root / f"k-{half}.jsonl.gz"
@@ -220,10 +223,10 @@ def lost(root: Path) -> str:
 
 
 LOST = (
-    "The number of clusters: what a rule loses in points of NMI against the true k, "
-    "the mean over datasets of the loss (0 where it gains). The last column compares "
-    f'with "{FORMER}", the former default. "tested" rules answer 1 where the features '
-    "do not differ from noise; sets of noise have one class."
+    "The number of clusters: what a rule loses in points of NMI compared with the true "
+    "k, as the mean over datasets (0 where it gains). The last column relates it to "
+    f'the loss of "{FORMER}", the former default. "tested" rules answer 1 if the '
+    "features do not differ from noise; noise has one class."
 )
 
 

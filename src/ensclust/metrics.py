@@ -71,19 +71,19 @@ def element_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> np.ndarray:
     Parameters
     ----------
     a, b : array-like of shape (N,)
-        Labels, integers or texts, none missing; a negative number is a cluster as any
-        other.
+        Labels, integers or strings, none missing; a negative number is a cluster like
+        any other.
 
     Returns
     -------
     ndarray of shape (N,)
-        1 for an object whose two clusters hold the same objects. Time that of a sort
-        of N numbers, memory some 115 N bytes.
+        1 for an object whose two clusters hold the same objects. Time is that of
+        sorting N numbers, memory about 115 N bytes.
 
     Notes
     -----
     Gates et al. compare the personalised PageRank vectors of each object in the two
-    clusterings by a corrected L1 distance. Where every object is in one cluster of
+    clusterings by a corrected L1 distance. If every object is in one cluster of
     each, the probability alpha of going on cancels out, and what is left is the share.
 
     References

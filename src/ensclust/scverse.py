@@ -63,7 +63,7 @@ def consensus(
         ``pip install "ensclust[scverse]"`` and ``scanpy.pp.neighbors`` run before.
     seeds : int or list of int, default=1
         Every resolution is run with every seed. A number n means the n seeds from
-        ``random_state`` on, a list names them.
+        ``random_state`` on; a list names them.
     fraction : float, default=1.0
         Share of the cells that each of these runs clusters, drawn without replacement
         by its seed and resolution. The other cells are missing in that run.
@@ -74,7 +74,7 @@ def consensus(
     neighbors_key : str, default="neighbors"
         Where ``scanpy.pp.neighbors`` left its settings in ``adata.uns``.
     random_state : int or None, default=0
-        Decides the result.
+        Determines the result.
     copy : bool, default=False
         Whether to return a changed copy instead of changing ``adata``.
     **params
@@ -85,10 +85,10 @@ def consensus(
     -------
     AnnData or None
         The copy, or None. Time and memory are those of the method, and 16 k bytes per
-        cell. These are set, all or none:
+        cell. These entries are set, all or none:
 
         ``adata.obs[key_added]``
-            Clusters "0", "1", ... as a categorical, the largest first as scanpy's;
+            Clusters "0", "1", ... as a categorical, the largest first as in scanpy;
             missing for a cell in no clustering.
         ``adata.obs[key_added + "_certainty"]``
             Item consensus: how often a cell is together with the others of its cluster.
@@ -99,7 +99,7 @@ def consensus(
             table of NMI and ARI of each input with the result; ``cluster_consensus``,
             one number per cluster.
         ``adata.obs[key_added + "_leiden_" + resolution]``
-            The clustering of each of ``resolutions``; where there are several seeds,
+            The clustering at each of ``resolutions``; if there are several seeds,
             ``"_seed"`` and the seed follow.
 
     Examples
@@ -114,7 +114,7 @@ def consensus(
     """
     _check_request(adata, keys, resolutions, is_copy=copy)
     if not isinstance(key_added, str):
-        msg = f"key_added={key_added!r}; expected the name of the new column, a text."
+        msg = f"key_added={key_added!r}; expected a string, the name of the new column."
         raise TypeError(msg)
     keys = [] if keys is None else list(keys)
     plan = _Plan.of(resolutions, seeds, fraction, random_state)
@@ -154,8 +154,8 @@ def report(
 ) -> None:
     """Write a clustering of the cells and its inputs as one HTML file.
 
-    As :func:`ensclust.write_report`, with what AnnData holds: names of the cells, an
-    embedding, and the colours of ``adata.uns[key + "_colors"]``, if scanpy set them.
+    Like :func:`ensclust.write_report`, with what AnnData holds: names of the cells, an
+    embedding, and the colours in ``adata.uns[key + "_colors"]``, if scanpy set them.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def report(
     key : str, default="consensus"
         Column of ``adata.obs`` with the clustering to report.
     keys : list of str or None
-        Columns that hold the clusterings it was made of; by default those that
+        Columns with the clusterings it was made from; by default those that
         :func:`consensus` combined. Up to 12 are also drawn as a tree, the one with the
         fewest clusters first.
     basis : str or None
@@ -264,13 +264,13 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
     n_given = np.size([] if keys is None else keys)
     n_given += np.size([] if resolutions is None else resolutions)
     if resolutions is not None and np.ndim(resolutions) != 1:
-        msg = f"resolutions={resolutions!r} is no list. Use [{resolutions!r}, ...]."
+        msg = f"resolutions={resolutions!r} is not a list. Use [{resolutions!r}, ...]."
     elif keys is not None and np.ndim(keys) != 1:
-        kind = "one name" if isinstance(keys, str) else "no list"
-        msg = f"keys={keys!r} is {kind}. Give a list of columns, [{keys!r}, ...]."
+        kind = "one name" if isinstance(keys, str) else "not a list"
+        msg = f"keys={keys!r} is {kind}. Pass a list of columns, [{keys!r}, ...]."
     elif not n_given:
         msg = (
-            "there is nothing to combine: give keys, columns of adata.obs that hold "
+            "there is nothing to combine: pass keys, columns of adata.obs that hold "
             "clusterings, or resolutions, numbers at which to run Leiden. Columns: "
             f"{columns}."
         )
@@ -278,7 +278,7 @@ def _check_request(adata: Any, keys: Any, resolutions: Any, *, is_copy: bool) ->
         msg = f"keys: {unknown[0]!r} is not in adata.obs. Its columns: {columns}."
     elif is_copy and adata.isbacked:
         msg = (
-            f"copy=True of data that are backed by {adata.filename} needs a second "
+            f"copy=True of data backed by {adata.filename} needs a second "
             "file. Leave out copy, or pass adata.to_memory()."
         )
     else:
@@ -297,10 +297,10 @@ class _Plan(NamedTuple):
     def of(
         cls, resolutions: Any, seeds: Any, fraction: Any, random_state: Any
     ) -> _Plan:
-        """Return the runs that are asked for, or raise."""
+        """Return the requested runs, or raise."""
         listed = [] if resolutions is None else list(resolutions)
         if wrong := [value for value in listed if not _is_positive(value)]:
-            msg = f"resolutions: {wrong[0]!r} is no number above 0."
+            msg = f"resolutions: {wrong[0]!r} is not a number above 0."
             raise ValueError(msg)
         shown = [f"{value:g}" for value in listed]
         if twice := [value for value in shown if shown.count(value) > 1]:
@@ -315,24 +315,24 @@ class _Plan(NamedTuple):
         if not isinstance(first, numbers.Integral):
             first = check_random_state(first).randint(2**31 - 1)
         elif first < 0:
-            raise unexpected(first, "random_state", "an integer of 0 or more, or None")
+            raise unexpected(first, "random_state", "an integer >= 0, or None")
         is_number = _is_whole(seeds) and seeds > 0
         chosen = range(first, first + seeds) if is_number else seeds
         if np.ndim(chosen) != 1 or not len(chosen) or not all(map(_is_whole, chosen)):
-            what = "how many seeds, 1 or more, or a list of seeds, 0 or more"
+            what = "a number of seeds >= 1, or a list of seeds >= 0"
             raise unexpected(seeds, "seeds", what)
         if len(set(chosen)) < len(chosen):
             raise unexpected(seeds, "seeds", "seeds that differ")
         if not listed and (fraction < 1 or len(chosen) > 1):
             msg = (
                 f"seeds={seeds!r} and fraction={fraction!r} are about runs of Leiden, "
-                "but there are no resolutions to run it at. Give resolutions=[...]."
+                "but there are no resolutions to run it at. Pass resolutions=[...]."
             )
             raise ValueError(msg)
         return cls([float(r) for r in listed], list(map(int, chosen)), float(fraction))
 
     def settings(self) -> dict[str, Any]:
-        """Return what ``uns`` keeps of the runs."""
+        """Return what ``uns`` stores about the runs."""
         return self._asdict() if self.resolutions else {}
 
 
@@ -357,18 +357,18 @@ def _leiden_runs(
     if neighbors_key not in adata.uns:
         msg = (
             f"resolutions need a graph of neighbours, and adata.uns[{neighbors_key!r}] "
-            "does not exist. Run scanpy.pp.neighbors(adata) first, or give keys."
+            "does not exist. Run scanpy.pp.neighbors(adata) first, or pass keys."
         )
         raise ValueError(msg)
-    # Files of old do not say where the graph is: under the default name.
+    # Old files do not say where the graph is: it is under the default name.
     place = adata.uns[neighbors_key].get("connectivities_key", "connectivities")
     graph, runs = scipy.sparse.csr_matrix(adata.obsp[place]), {}
     for done, (resolution, seed) in enumerate(product(plan.resolutions, plan.seeds)):
         name = f"{key_added}_leiden_{resolution:g}"
         name += f"_seed{seed}" * (len(plan.seeds) > 1)
         cells = _draw(adata.n_obs, plan.fraction, resolution, seed)
-        # A shell without genes: what Leiden writes stays out of the caller's object,
-        # and names of cells that are there twice do no harm.
+        # An AnnData without genes: what Leiden writes stays out of the caller's
+        # object, and duplicate names of cells do not matter.
         shell = scanpy.AnnData(obs=pandas.DataFrame(index=cells.astype(str)))
         scanpy.tl.leiden(
             shell,
@@ -389,7 +389,7 @@ def _leiden_runs(
 
 
 def _draw(n: int, fraction: float, resolution: float, seed: int) -> np.ndarray:
-    """Return the cells of a run, which no other run has a say in."""
+    """Return the cells of a run, drawn independently of other runs."""
     if fraction == 1:
         return np.arange(n)
     rng = np.random.default_rng([seed, *np.float64(resolution).tobytes()])
@@ -399,7 +399,7 @@ def _draw(n: int, fraction: float, resolution: float, seed: int) -> np.ndarray:
 def _ensemble(
     adata: Any, keys: Sequence[str], runs: dict[str, Any], noise: str
 ) -> Ensemble:
-    # By position, as the runs are: cells may share a name.
+    # By position, like the runs: cells may share a name.
     columns = [_numbered(adata.obs[key].reset_index(drop=True)) for key in keys]
     columns += map(_numbered, runs.values())
     what = f"keys={list(keys)} of adata.obs are not all clusterings"
@@ -414,7 +414,7 @@ def _numbered(column: Any) -> Any:
         return column
     try:
         return texts.cat.rename_categories(int)
-    except ValueError:  # names, or "1" beside "01"
+    except ValueError:  # names, or "1" next to "01"
         return column
 
 

@@ -69,7 +69,7 @@ LINES = {
     "cluster X.csv -k 2 --base kmeans,": "'kmeans,' is not kmeans, spectral or a list",
     "cluster X.csv -k 2 --base-k 0": "'0' is not a positive integer or a pair",
     "cluster X.csv -k 2 --base-k 1,2,3": "'1,2,3' is not a positive integer or",
-    "cluster X.csv -k 2 --base-k 9,2 -q": "--base-k 9,2 has its lower end",
+    "cluster X.csv -k 2 --base-k 9,2 -q": "--base-k 9,2 has a lower end",
     "cluster X.csv -k 2 --base-k 99 -q": "--base-k 99 asks for 99 to 99 clusters",
     "cluster X.csv -k 2 --seed 99999999999": "99999999999 is not in the range",
     "cluster X.csv -k 2 --n-jobs 0 -q": "--n-jobs 0 is not supported",
@@ -118,6 +118,28 @@ LINES = {
     "split-half runs.csv -k 2 -n 0": "0 is not in the range x>=1",
     "split-half runs.csv -k 99 -q": "-k 99 is larger than the 6 objects",
     "split-half runs.csv -k 2 -m x": "-m x is not supported",
+    "split-half runs.csv -k 2,3": "split-half tests one clustering; -k asks for 2. Use",
+    "split-half runs.csv -k x": "'x' is not a positive integer",
+    "consensus runs.csv -k 2 --map-of ensemble": "Add --report FILE",
+    "cluster X.csv -k 2 --sweep runs.csv": "Add --report FILE",
+    "consensus runs.csv -k 2 --report r.html --sweep-columns a": "Add --sweep FILE",
+    "consensus runs.csv -k 2 --report r.html --map-of features": (
+        "--map-of features needs features: ensclust cluster has them"
+    ),
+    "cluster X.csv -k 2 --report r.html --map-of components": (
+        "--map-of components is for clusterings without features"
+    ),
+    "report runs.csv old.csv --map-of features": "needs features",
+    "consensus runs.npy -k 2 --engine blocks -o o.npy --report r.html --sweep s.csv": (
+        "--sweep needs --engine memory"
+    ),
+    "consensus runs.csv -k 2 --distinct 1 -p weights=1": "weights",
+    "consensus runs.csv -k 2 --distinct 1 -p weights=1,2,3,4,5,6,7 -q": (
+        "-p weights has 7 numbers for"
+    ),
+    "consensus runs.csv -k 2 --distinct 1 -p cluster_weights=1,2": (
+        "does not fit the clusterings that --distinct keeps"
+    ),
     "consensus runs.csv -k 2,3 --report r.html": "--report shows one clustering",
     "consensus runs.csv -k x": "a list such as 2,3,5, lifetime, bic or auto. See",
     "cluster X.csv -k lifetime -m kcc": "lifetime needs -m eac; kcc accepts a number",
@@ -134,7 +156,7 @@ LINES = {
         "--checkpoint old.csv cannot be used as a directory: File exists"
     ),
     "consensus runs.csv -k 2 -m no.module:Class": "-m no.module:Class cannot be",
-    "consensus runs.csv -k 2 -m json:dumps": "-m json:dumps is no consensus meth",
+    "consensus runs.csv -k 2 -m json:dumps": "-m json:dumps is not a consensus m",
     "consensus runs.npy -k 2 -q --checkpoint old.csv --engine blocks -o o.npy": (
         "--checkpoint old.csv cannot be used as a directory: File exists"
     ),
@@ -145,7 +167,7 @@ LINES = {
     "consensus runs.csv -k 2 -q -p base=kmeans": "no parameter 'base' for -p",
     "consensus runs.csv -k 2 -q -m best": (
         '-m best was removed in 0.2: it was not reliably better than "ecpcs-mc". Use '
-        "that, or see several methods side by side with ensclust compare."
+        "that, or compare several methods with ensclust compare."
     ),
     "consensus half.csv -k 2": "half.csv, line 2, column 'b': '1.5' is not a label",
     "consensus runs.npy -k 2 --columns 7": "runs.npy has no column '7'",
@@ -210,7 +232,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make all input files once, for the lines must leave them as they are."""
+    """Make all input files once, because the commands must not change them."""
     path = tmp_path_factory.mktemp("commands")
     for name, text in FILES.items():
         (path / name).write_text(text)

@@ -294,10 +294,10 @@ def test_standardize_makes_small_columns_count(run, tmp_path):
     scaled = json.loads(run(*args, "--standardize").stdout)["labels"]
     assert ensclust.metrics.ari(scaled, group) > 0.9
     assert ensclust.metrics.ari(json.loads(plain.stdout)["labels"], group) < 0.5
-    assert "--scale standard makes all count alike" in plain.stderr
+    assert "--scale standard gives all the same influence" in plain.stderr
     usual = run(*args)
     assert json.loads(usual.stdout)["labels"] == scaled
-    assert "All are scaled; --scale none leaves them" in usual.stderr
+    assert "All are scaled; --scale none turns this off" in usual.stderr
 
 
 def test_parameters_reach_the_method(run, data, monkeypatch):

@@ -1,4 +1,4 @@
-"""Cases at the edges of commands, each of which some change would break."""
+"""Edge cases of commands that some change to the source would break."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ ROWS = "".join(f"{i // 3},{i // 3},{i % 3}\n" for i in range(9))
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Return a function that runs a command line beside some files."""
+    """Return a function that runs a command line next to some files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "PATIENCE", 600.0)
     X = np.repeat([[0.0, 0], [5, 5]], 6, axis=0) + np.arange(12)[:, None] / 100

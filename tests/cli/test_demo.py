@@ -30,7 +30,7 @@ def test_scores_line_up_below_their_names():
     lines = as_text([ROW], {"mcla": "needs x"}).splitlines()
     assert "mcla                  needs x" in lines
     head, line = (next(x for x in lines if w in x) for w in ("NMI", "a method"))
-    assert line.split()[2:] == ["80.0", "75.0", "0.12"]
+    assert line.split()[2:] == ["80.0", "75.0", "0.123"]
     assert len(head) == len(line)
 
 
@@ -39,7 +39,7 @@ def test_the_table_explains_methods_that_score_below_their_inputs():
     low = [{**ROW, "name": name, "nmi": 0.7} for name in ("kcc", "ecc", "sec")]
     text = " ".join(as_text([inputs, good, *low], {}).split())
     assert "kcc, ecc and sec stay below these inputs" in text
-    assert "because papers compare against them" in text
+    assert "because papers compare with them" in text
     text = " ".join(as_text([inputs, good, low[0]], {}).split())
     assert "kcc stays below these inputs" in text
     assert "below these inputs" not in as_text([inputs, good], {})

@@ -1,4 +1,4 @@
-"""One run for every engine: options mean the same, or are refused alike."""
+"""One run for every engine: options mean the same, or are refused by all."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ENGINES = ("memory", "blocks", "dask")
 
 
 class Own(ensclust.ECPCSMC):
-    """A method of one's own, with a word for a number of clusters."""
+    """A user's method, with a word for a number of clusters."""
 
     _k_words = ("auto", "two")
     n_clusters: Any = parameter(

@@ -8,7 +8,7 @@ SAID = {
     "n_clusters=9 is larger than n_samples=6.": "-k 9 is larger than the 6 objects.",
     "1 to 9 clusters of n_samples=6 objects.": "1 to 9 clusters of the 6 objects.",
     "EAC formed 2 of n_clusters=4 clusters": "EAC formed 2 of 4 clusters",
-    "base_k=(9, 2) has its lower end": "--base-k 9,2 has its lower end",
+    "base_k=(9, 2) has a lower end": "--base-k 9,2 has a lower end",
     "method='a.b:C' cannot be loaded": "-m a.b:C cannot be loaded",
     "--methods=(); expected": "--methods ''; expected",
     "--standardize='x' is not supported": "--standardize x is not supported",

@@ -24,7 +24,7 @@ def modularity(W, labels, resolution=1.0):
 
 
 def is_connected(W, labels):
-    """Whether each community hangs together by its own edges."""
+    """Whether each community is connected by its own edges."""
     for c in np.unique(labels):
         own = W[np.ix_(labels == c, labels == c)]
         if connected_components(own)[0] != 1:
@@ -41,7 +41,7 @@ def partition_of(labels):
 
 
 def all_partitions(n):
-    """Yield every way to part n nodes."""
+    """Yield every partition of n nodes."""
     if n == 0:
         yield []
         return

@@ -1,4 +1,4 @@
-"""Cases at the edges of cuts, each of which some change would break."""
+"""Edge cases of cuts that some change to the source would break."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ from strategies import random_ensemble
 
 
 def literal(rows, start):
-    """Rotate from one start, every round anew."""
+    """Rotate from one start, round by round."""
     n, k = rows.shape
     rotation, closeness = np.empty((k, k)), np.zeros(n)
     rotation[:, 0] = rows[start]

@@ -99,7 +99,7 @@ def literal_distances(ensemble, members, name, stand_in):
 
 
 def stand_ins(ensemble, k, seed):
-    """Return the base clusters that stand in, drawn before all else."""
+    """Return the base clusters used instead, which are drawn first."""
     draws = np.random.default_rng((seed, 0)).random((ensemble.n_clusterings, k))
     return (draws * ensemble.cluster_counts[:, None]).astype(int)
 
@@ -451,7 +451,7 @@ def test_objectives_are_the_published_ones(golden, data, prefix):
 def test_empty_centres_get_rows_that_differ_from_their_own(ensemble, seed):
     rows, rng = Rows.of(ensemble), np.random.default_rng(seed)
     problem = Problem.of(rows, Utility("u_c"))
-    own = rng.integers(0, 2, len(rows.labels))  # nobody has centre 2 or 3
+    own = rng.integers(0, 2, len(rows.labels))  # no row has centre 2 or 3
     members, mass = rows.empty(4)
     as_centre = []  # what each row would be as the only member of a centre
     for j, row in zip(own, range(len(own)), strict=True):

@@ -121,7 +121,7 @@ def tree(leaves=(0, 1, 2), merges=((0, 1), (3, 2)), heights=(0.1, 0.2)):
     (lambda: tree(merges=(0, 1)), r"merges has shape \(2,\); expected \(L - 1, 2\)"),
     (lambda: tree(merges=((0.5, 1), (3, 2))), r"expected \(L - 1, 2\) integers"),
     (lambda: tree(merges=((0, 1), (9, 2))), "merges must join each of the 3 leaves"),
-    (lambda: tree(merges=((0, 4), (3, 2))), "merges must join .* after it is made"),
+    (lambda: tree(merges=((0, 4), (3, 2))), "merges must join .* exactly once"),
     (lambda: tree(merges=((0, 1), (0, 2))), "merges must join .* once"),
     (lambda: tree(heights=(0.1,)), r"heights has shape \(1,\); expected \(2,\)"),
     (lambda: tree(leaves=(0, 1, 7)), "leaf_of_object must hold a leaf, 0 to 2"),

@@ -15,7 +15,7 @@ def pagerank(labels):
     """Return the personalised PageRank of each object, (N, N), by definition.
 
     A walk goes from an object to its cluster, from there to any of its objects, and
-    begins anew with probability 1 - alpha.
+    starts again with probability 1 - alpha.
     """
     member = labels[:, None] == np.unique(labels)
     step = (member / member.sum(axis=0)) @ member.T

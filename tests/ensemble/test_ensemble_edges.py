@@ -1,4 +1,4 @@
-"""Cases at the edges of ensembles, each of which some change would break."""
+"""Edge cases of ensembles that some change to the source would break."""
 
 from types import SimpleNamespace
 

@@ -152,7 +152,7 @@ def test_numbers_with_a_slip_are_no_names(tmp_path, cells, words):
     ({"numeric_only": True, "categorical": "join"}, "numeric_only leaves out the col"),
     ({"exclude": "age"}, "exclude='age'; expected a list of column names"),
     ({"exclude": ["z"]}, "messy.csv has no column 'z'"),
-    ({"columns": ["age"], "exclude": ["age"]}, "no columns to use besides the ids"),
+    ({"columns": ["age"], "exclude": ["age"]}, "no columns to use other than the ids"),
     ({"columns": ["colour"], "numeric_only": True}, "has no column of numbers"),
     ({"columns": ["age", "nothing"]}, "2 of 2 columns have cells that are not finite"),
 )

@@ -260,7 +260,7 @@ def test_column_of_ids_elsewhere_is_refused(file, first):
     [
         "a,b\n0,0\n1,0\n2,1\n",  # three numbers differ by chance
         "a\nx\ny\nz\n",  # there is no other column
-        "id,b\n0,0\n-1,0\n2,1\n",  # somebody is not clustered
+        "id,b\n0,0\n-1,0\n2,1\n",  # one is not clustered
         "id,b\nx,0\nx,0\nz,1\n",
     ],
 )

@@ -1,4 +1,4 @@
-"""Cases at the edges of files, each of which some change would break."""
+"""Edge cases of files that some change to the source would break."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Files and labels that nobody would write by hand: only our errors come out.
+"""Files and labels found by fuzzing: only our errors may occur.
 
 ``make fuzz`` looks for more of them, guided by coverage; the corpus keeps its seeds and
 what was once a bug.

@@ -1,4 +1,4 @@
-"""Checkpoints edited by hand: refused, or the work goes on; never a crash or a loop."""
+"""Edited checkpoints: refused, or work resumes; never a crash or a loop."""
 
 from contextlib import suppress
 
@@ -19,7 +19,7 @@ NUMBERS = [-(2**63), -5, -1, 0, 1, 2, 7, 40, 299, 10**6, 2**62, 2**63 - 1]
 
 @pytest.fixture(scope="module")
 def merges(tmp_path_factory):
-    """Return the arrays that a linkage keeps when it is stopped half way."""
+    """Return the arrays that a linkage saves when it is stopped half-way."""
     folder = tmp_path_factory.mktemp("merges")
     usual, rounds = LabelSpace.nearest, []
 
@@ -110,7 +110,7 @@ def test_any_edit_of_merges_is_refused_or_gone_on_with(tmp_path_factory, merges,
 
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory):
-    """Return blocks of labels, and a directory with all that a run keeps of them."""
+    """Return blocks of labels, and a directory with all that a run saves of them."""
     folder = tmp_path_factory.mktemp("stream")
     labels = random_ensemble(300, 5, 4, 0).labels.copy()
     labels[::7, 1] = -1

@@ -36,7 +36,7 @@ class Trap:
 
 @pytest.fixture
 def trap(tmp_path):
-    """Return what to pickle; whoever loads it fails the test."""
+    """Return what to pickle; loading it fails the test."""
     sprung = tmp_path / "sprung"
     yield Trap(sprung)
     assert not sprung.exists()

@@ -82,7 +82,7 @@ def test_columns_without_header_are_counted_from_one(file):
     [
         ("a,b\n1,2\n", {"columns": ["z"]}, "no column 'z'. Its columns are 'a', 'b'"),
         ("a,a\n1,2\n", {"id_column": "a"}, "has 2 columns 'a'"),
-        ("a\n1\n2\n", {"id_column": "a"}, "no columns to use besides the ids"),
+        ("a\n1\n2\n", {"id_column": "a"}, "no columns to use other than the ids"),
     ],
 )
 def test_choice_of_columns_that_cannot_be_is_refused(file, text, choice, message):

@@ -345,7 +345,7 @@ FORGED = [
     ("sec", "assignment_.tables", lambda x: (x[0], x[1][1:]), "tables has shape"),
     ("kcc", "generator_.models_.0.centres", lambda x: x[:, 1:], "centres has shape"),
     ("kcc", "generator_.models_.0.half_norms", lambda x: x[1:], "centres has shape"),
-    ("kcc", "generator_.models_", lambda x: x[1:], "4 models are there for 5"),
+    ("kcc", "generator_.models_", lambda x: x[1:], "there are 4 models for 5"),
     ("kcc", "generator_.ensemble_.columns", raised, "ensemble_ has codes"),
 ]
 

@@ -1,4 +1,4 @@
-"""Peak memory of reading, measured in a process of its own: near the table itself."""
+"""Peak memory of reading, in a separate process: close to the table itself."""
 
 import subprocess
 import sys

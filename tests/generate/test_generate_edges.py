@@ -1,4 +1,4 @@
-"""Cases at the edges of generation, each of which some change would break."""
+"""Edge cases of generation that some change to the source would break."""
 
 from fractions import Fraction
 

@@ -135,7 +135,7 @@ def test_an_unknown_scale_is_refused(scale):
 
 def test_auto_scales_where_few_columns_decide_alone_and_only_there():
     options = {"base_k": 4, "random_state": 0}
-    with pytest.warns(UserWarning, match=r"All are scaled; scale=None leaves them"):
+    with pytest.warns(UserWarning, match=r"All are scaled; scale=None turns this off"):
         found = generate(X, 4, scale="auto", **options)
     assert found == generate(X, 4, scale="standard", **options)
     even = StandardScaler().fit_transform(X)

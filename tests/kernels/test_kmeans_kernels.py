@@ -1,4 +1,4 @@
-"""Kernels of k-means beside plain NumPy: small integers, so that sums are exact."""
+"""Kernels of k-means against plain NumPy: small integers, so that sums are exact."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Kernels of linkage, beside plain Python: regions are lists of entries, or rows."""
+"""Kernels of linkage against plain Python: regions are lists of entries, or rows."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def chain_state(near, asked, born, alive):
 
 
 def test_chains_are_followed_to_the_first_region_whose_neighbour_is_not_known():
-    #     0 -> 2 -> 3, whose neighbour nobody asked for; 1 is gone; 4's has been merged
+    #     0 -> 2 -> 3, whose neighbour is unknown; 1 is gone; 4's has been merged
     near, asked = [2, 0, 3, 0, 5, 0], [3, 0, 3, -1, 3, 3]
     born, alive = [0, 0, 0, 0, 0, 4], [True, False, True, True, True, True]
     state = chain_state(near, asked, born, alive)

@@ -1,4 +1,4 @@
-"""Kernels that go through label rows, beside plain Python: one look-up at a time."""
+"""Kernels over label rows against plain Python: one look-up at a time."""
 
 import numpy as np
 import pytest

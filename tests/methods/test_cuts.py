@@ -59,7 +59,7 @@ def filled(H, ensemble):
 
 
 def edges(method, ensemble, weights=None):
-    """B, as it is defined: a row for each object, then perhaps further ones."""
+    """B by definition: a row for each object, then perhaps further ones."""
     H = reference.membership(ensemble)
     if method in ("lce-bg", "ecpcs-bg"):
         H = filled(H, ensemble)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 import ensclust
 from common_checks import assert_checks_pass
-from ensclust import Ensemble, consensus
+from ensclust import Ensemble, compare, consensus
 from ensclust._methods import METHODS, make
 from ensclust.metrics import ari
 from strategies import label_tables, random_ensemble
@@ -290,6 +290,29 @@ def test_an_unknown_method_or_parameter_is_refused_with_the_list():
         consensus([[0], [1]], 1, method="ecpcs")
     with pytest.raises(TypeError, match=r"no parameter 'stepz'.*steps"):
         consensus([[0], [1]], 1, stepz=3)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ecpcs-hv", "ecpcs-hc"),
+        ("ECPCS_MC", "ecpcs-mc"),
+        ("kmode", "kmodes"),
+        ("eca", "eac"),
+        ("comunities", "communities"),
+    ],
+)
+def test_a_misspelt_method_is_refused_with_the_nearest_name(typed, meant):
+    asked = rf"method='{typed}' is not supported.*Did you mean '{meant}'\?$"
+    with pytest.raises(ValueError, match=asked):
+        consensus([[0], [1]], 1, method=typed)
+    with pytest.raises(ValueError, match=rf"Did you mean '{meant}'\?$"):
+        compare([[0], [1]], 1, methods=["eac", typed])
+
+
+def test_no_name_is_suggested_where_none_is_near():
+    with pytest.raises(ValueError, match=r"'quantum' is not supported.*'em'\.$"):
+        consensus([[0], [1]], 1, method="quantum")
 
 
 def test_the_table_of_methods_is_public():

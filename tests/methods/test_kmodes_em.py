@@ -56,7 +56,7 @@ def mode_of(column):
 
 
 def literal_modes(labels, modes):
-    """Return labels and cost; None where a cluster has nobody in a clustering."""
+    """Return labels and cost; None if a cluster has no object in a clustering."""
     while True:
         far = (labels[:, None] != modes) & (labels[:, None] >= 0)
         nearest = far.sum(axis=2).argmin(axis=1)

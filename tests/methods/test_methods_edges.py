@@ -1,4 +1,4 @@
-"""Cases at the edges of the methods, each of which some change would break."""
+"""Edge cases of the methods that some change to the source would break."""
 
 import re
 

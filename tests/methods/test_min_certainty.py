@@ -163,7 +163,7 @@ def test_a_method_without_memberships_says_so(monkeypatch):
     lacks = {"memberships": "its clusters have no objects"}
     method = METHODS.method("eac")
     monkeypatch.setattr(method, "info", replace(method.info, lacks=lacks))
-    words = "min_certainty=0.5 needs memberships, which EAC does without: its clusters"
+    words = "min_certainty=0.5 needs memberships, which EAC does not have: its clusters"
     refused(lambda: consensus(RUNS, 3, "eac", min_certainty=0.5), words)
     assert consensus(RUNS, 3, "eac").max() == 2
 

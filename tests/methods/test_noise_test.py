@@ -60,7 +60,7 @@ def test_clusters_are_told_from_noise():
 
 
 def test_noise_of_every_kind_is_one_cluster():
-    """At the level of the test, 5 %, as few of so many draws may be rejected."""
+    """At the level of the test, 5 %, few of these draws may be rejected."""
     p = [
         noise_test(
             draw(np.random.default_rng([seed, 11]), 200, (2, 8)[seed]),

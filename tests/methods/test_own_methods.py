@@ -202,7 +202,7 @@ backend-path = ["."]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Install a package with a method of its own; return where."""
+    """Install a package that adds a method; return where."""
     source, target = (tmp_path_factory.mktemp(name) for name in ("tiny", "site"))
     (source / "backend.py").write_text(BACKEND.replace("\\\\", "\\"))
     (source / "tiny_consensus.py").write_text(MODULE)

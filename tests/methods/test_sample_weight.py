@@ -61,7 +61,7 @@ def test_simrank_weighs_objects_where_equal_rows_stay_together():
 
 def test_simrank_refuses_weights_where_equal_rows_come_apart():
     labels = random_ensemble(60, 8, 4, seed=0, missing=0.2).labels
-    with pytest.raises(ValueError, match="nor sample_weight can give"):
+    with pytest.raises(ValueError, match="nor sample_weight supports"):
         SRS(3, base="precomputed").fit(labels, sample_weight=np.full(60, 5))
 
 
@@ -118,8 +118,8 @@ def weighted(weight, model=None, X=X):
     (weighted(np.full(150, np.inf)), "sample_weight adds up to inf objects"),
     (weighted(np.full(150, 10**7)), r"adds up to 1\.5e\+09 objects; at most 100,000,"),
     (weighted(np.zeros(150)), "every sample_weight is zero"),
-    (weighted(np.ones(150), EAC("auto")), 'sample_weight and n_clusters="auto" do not'),
-    (weighted(np.ones(150), KCC(2, init=[0, 1])), "sample_weight and init as objects"),
+    (weighted(np.ones(150), EAC("auto")), "sample_weight cannot be combined"),
+    (weighted(np.ones(150), KCC(2, init=[0, 1])), "sample_weight and an init of"),
     (weighted(np.ones(150), X=Blocks(X)), "sample_weight needs X in memory"),
 )
 def test_other_weights_are_refused(call, words):

@@ -240,8 +240,8 @@ def test_the_default_range_ends_at_the_root_of_n():
     ("options", "error", "message"),
     [
         ({"k_range": []}, ValueError, r"k_range=\[\] is empty"),
-        ({"k_range": 5}, TypeError, "k_range=5 is no list.*range"),
-        ({"k_range": "auto"}, TypeError, "k_range='auto' is no list"),
+        ({"k_range": 5}, TypeError, "k_range=5 is not a list.*range"),
+        ({"k_range": "auto"}, TypeError, "k_range='auto' is not a list"),
         ({"k_range": [0]}, ValueError, "n_clusters=0 is less than 1"),
         ({"k_range": [999]}, ValueError, "n_clusters=999 is larger"),
         ({"criteria": ["gap"]}, ValueError, "criteria='gap' is not supported.*'pac'"),
@@ -275,7 +275,7 @@ def test_the_plot_marks_each_suggestion():
         CRITERIA["eigengap"].title,
     ]
     assert axes[1].texts[0].get_text() == " 4"
-    with pytest.raises(ValueError, match=r"axes holds 1 axes; give 2.*pac, eigengap"):
+    with pytest.raises(ValueError, match=r"axes holds 1 axes; pass 2.*pac, eigengap"):
         found.plot(axes[:1])
     pyplot.close("all")
 

@@ -50,7 +50,7 @@ def literal_mean(ens, weights, mapping):
 def literal_distance(ens, weights, mean, matched):
     """Return the mean of |H_m P_m - U|^2 over the objects of each clustering.
 
-    A cluster without a match is a column of its own, in which U is 0.
+    A cluster without a match is a separate column, in which U is 0.
     """
     sums = []
     for m, column in enumerate(ens.labels.T):

@@ -1,4 +1,4 @@
-"""Changes of the source, one at a time, and whether a test notices.
+"""Mutation testing: change the source in one place at a time, and see if a test fails.
 
 ``python -m tests.mutants run`` tries a sample, ``python -m tests.mutants report``
 writes docs/mutants.md.

@@ -8,26 +8,26 @@ from tests.mutants import page, running
 from tests.mutants.changes import ROOMS, Change, sample
 
 SEED, NUMBER = 0, 1500
-_PART = 30  # changes of a room that one worker tries, at most
+_PART = 30  # maximum changes of a room that one worker tries
 
 
 def main() -> int:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="try what has no result yet")
+    run = commands.add_parser("run", help="try changes without a result")
     run.add_argument("--seed", type=int, default=SEED)
     run.add_argument("--number", type=int, default=NUMBER)
     run.add_argument("--room", choices=ROOMS, action="append")
     run.add_argument(
         "--survivors",
         action="store_true",
-        help="try again what survived without a reason",
+        help="try survivors without a reason again",
     )
     run.add_argument(
         "--own",
         action="store_true",
-        help="run tests of the same room only; what survives these has no result yet",
+        help="run only tests of the same room; survivors of these get no result yet",
     )
     run.add_argument("--workers", type=int, default=1, help="processes")
     commands.add_parser("report", help="write docs/mutants.md from the results")
@@ -58,7 +58,9 @@ def _run(given: argparse.Namespace) -> None:
     used = [room for room in rooms if any(one.room == room for one in todo)]
     reach = running.reach(given.workers, most, used if given.own else None)
     by_room = [[one for one in todo if one.room == room] for room in rooms]
-    size = min(_PART, max(4, len(todo) // (4 * given.workers)))  # all are kept busy
+    size = min(
+        _PART, max(4, len(todo) // (4 * given.workers))
+    )  # keeps all workers busy
     parts = [own[i : i + size] for own in by_room for i in range(0, len(own), size)]
     work = partial(_try_all, reach=reach, is_last=not given.own)
     running.together([partial(work, part) for part in parts], given.workers)

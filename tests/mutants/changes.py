@@ -1,4 +1,4 @@
-"""Which changes of the source there are, and which of them are tried."""
+"""The possible changes of the source, and the sample of them that is tried."""
 
 import ast
 import hashlib
@@ -25,7 +25,7 @@ _COMPARED |= {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 _COMPUTED = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "*", "**": "*"}
 _COMPUTED |= {"&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<", "@": "*"}
 
-# Calls and keywords whose texts are words for people.
+# Calls and keywords whose strings are meant for readers.
 _TOLD = re.compile(r"(Error|Warning)$|^(warn\w*|print|s?echo|MethodInfo|unexpected)$")
 _NAMING = re.compile(r"^_?(check|require|refuse|naming|explaining|allowed)")
 _WORDS = {"help", "metavar", "epilog", "short_help", "advice", "what", "show_default"}
@@ -35,7 +35,7 @@ _SHOWN = {"__repr__", "__str__", "_repr_html_", "__dir__"}
 
 @dataclass(frozen=True)
 class Change:
-    """Bytes of a file that are replaced by others."""
+    """Bytes of a file, and what replaces them."""
 
     path: str  # below SOURCE
     where: str  # name of the function, or "" in a module
@@ -43,19 +43,19 @@ class Change:
     start: int
     end: int
     text: str
-    before: str  # the lines it is in, without comments
+    before: str  # the changed lines, without comments
     after: str
-    kind: tuple[str, str]  # both of them without words for people either
-    number: int  # among changes of the function that are of the same kind
+    kind: tuple[str, str]  # both of them, also without strings for readers
+    number: int  # among changes of the same kind in the function
 
     @property
     def room(self) -> str:
-        """Return the folder, or "modules" for what is in none."""
+        """Return the folder, or "modules" for a file outside any folder."""
         return self.path.split("/")[0] if "/" in self.path else "modules"
 
     @cached_property
     def id(self) -> str:
-        """Return a name that lasts while the code of the line does, whatever it says.
+        """Return a name that stays valid as long as the code of the line does.
 
         Comments and messages are not part of it, so rewording them keeps a result.
         """
@@ -68,7 +68,7 @@ class Change:
 
 
 def changes(source: bytes, path: str) -> list[Change]:
-    """Return every change of a file that is known here, in order."""
+    """Return every possible change of a file, in order."""
     walk = _Walk(source)
     tree = ast.parse(source)
     walk.visit(tree)
@@ -116,7 +116,7 @@ def _starts(source: bytes) -> list[int]:
 
 
 def is_another_program(change: Change, source: bytes) -> bool:
-    """Tell whether the changed source is Python, and means something else."""
+    """Whether the changed source is valid Python and a different program."""
     try:
         tree = ast.parse(change.apply(source))
         compile(tree, change.path, "exec")
@@ -145,7 +145,7 @@ def sample(seed: int, number: int, least: int = 80) -> list[Change]:
     """Return ``number`` changes: ``least`` of each room, the rest by its size.
 
     A change is drawn by a hash of itself, so that others stay in the sample when some
-    lines of the source are written anew.
+    lines of the source are rewritten.
     """
     rooms = everything()
     sizes = {room: len(found) for room, found in rooms.items()}
@@ -341,7 +341,7 @@ class _Walk(ast.NodeVisitor):
             self._replace(node, repr(value + "XX"))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave texts with values in them alone: most are messages."""
+        """Do not change f-strings: most are messages."""
 
     def visit_Call(self, node: ast.Call) -> None:
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -371,7 +371,7 @@ class _Walk(ast.NodeVisitor):
 
 
 def _is_words(node: ast.AST) -> bool:
-    """Tell whether a node is a text for people: a message, or a docstring."""
+    """Whether a node is a string for readers: a message, or a docstring."""
     if isinstance(node, ast.JoinedStr):
         return True
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,4 +1,4 @@
-"""What became of the changes: the results, and the page that shows them."""
+"""The results of the changes, and the page that shows them."""
 
 import json
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from tests.mutants.reasons import reason
 
 RESULTS = ROOT / "tests" / "mutants" / "results.jsonl"
 PAGE = ROOT / "docs" / "mutants.md"
-SECONDS, AGAIN = 5.0, 15.0  # of tests for a change, and for one that survived those
+SECONDS, AGAIN = 5.0, 15.0  # of tests for a change, and for one that survives these
 GOAL = 85  # percent of each room
 OUTCOMES = ("failed", "crashed", "too long", "survived")
 
@@ -21,7 +21,7 @@ def results() -> dict[str, dict]:
 
 
 def append(change: Change, outcome: str) -> None:
-    """Keep a result."""
+    """Save a result."""
     record = {"id": change.id, "room": change.room, "outcome": outcome}
     if outcome == "survived":
         where = f"{change.path.removesuffix('.py')}.{change.where}".strip(".")
@@ -35,7 +35,7 @@ def _line(record: dict) -> str:
 
 
 def write(seed: int, number: int) -> int:
-    """Write the page; return 1 where a room is below the goal or not examined."""
+    """Write the page; return 1 if a room is below the goal or not examined."""
     drawn = sample(seed, number)
     sizes = {room: len(found) for room, found in everything().items()}
     known = results()
@@ -51,7 +51,7 @@ def write(seed: int, number: int) -> int:
 
 
 def page(tried: list[dict], sizes: dict[str, int], n_drawn: int, seed: int) -> str:
-    """Return what is known as Markdown."""
+    """Return the results as Markdown."""
     n_left = n_drawn - len(tried)
     values = {"all": sum(sizes.values()), "tried": len(tried), "seed": seed}
     lines = [HEAD.format(**values, seconds=SECONDS, again=AGAIN), *table(tried, sizes)]
@@ -74,12 +74,12 @@ def _survivors(tried: Iterable[dict]) -> list[dict]:
 
 
 def why_of(record: dict) -> str | None:
-    """Return the reason why a change survived, None if nobody gave one."""
+    """Return the reason why a change survived, None if there is none."""
     return reason(record["where"], record["before"], record["after"])
 
 
 def counts(tried: Iterable[dict]) -> dict[str, Counter]:
-    """Return how often each outcome was, for each room and for all."""
+    """Return how often each outcome occurred, for each room and in total."""
     found: dict[str, Counter] = {room: Counter() for room in (*ROOMS, "all")}
     for record in tried:
         found[record["room"]][record["outcome"]] += 1
@@ -96,7 +96,7 @@ def noticed(tried: Iterable[dict]) -> dict[str, float]:
 
 
 def table(tried: list[dict], sizes: dict[str, int]) -> list[str]:
-    """Return lines of Markdown: changes by room and what became of them."""
+    """Return lines of Markdown: changes by room, and their outcomes."""
     lines = [
         "| room | possible | tried | failed a test | crashed | took too long "
         "| survived | noticed |",

@@ -1,7 +1,7 @@
-"""Runs the tests that reach a change, in a copy of the repository.
+"""Run the tests that reach a change, in a copy of the repository.
 
 One process imports what the package needs, and forks for each change. The copy, its
-compiled kernels and the map of what each test reaches are kept in ``mutants/``.
+compiled kernels and the map of what each test reaches are stored in ``mutants/``.
 """
 
 import ast
@@ -41,7 +41,7 @@ _LIBRARIES = (
     "dask.array", "distributed", "psutil",
 )  # fmt: skip
 
-# Tests of other things than the package's source, or that start programs.
+# Tests of anything other than the package's source, or that start programs.
 _NOT_RUN = {
     f"test_{name}.py"
     for name in (
@@ -51,7 +51,7 @@ _NOT_RUN = {
 }  # fmt: skip
 
 # Tests of what modules define: they import everything, and reach lines of functions
-# only by accident.
+# only by chance.
 _OF_DEFINITIONS = ("tests/test_dataclasses.py",)
 
 _START = 12.0  # seconds for imports, and for loading kernels
@@ -84,7 +84,7 @@ def prepare() -> None:
 
 
 def _mirror(source: Path, target: Path, ignore: Callable) -> None:
-    """Copy a folder; what is equal keeps its time, and its compiled kernels."""
+    """Copy a folder; unchanged files keep their times, and so compiled kernels."""
     shutil.copytree(source, target, ignore=ignore, dirs_exist_ok=True)
     for path in target.rglob("*"):
         is_ours = "__pycache__" not in path.parts and not path.is_dir()
@@ -143,7 +143,7 @@ class Reach:
     def _kernel(self, change: Change) -> set[str]:
         """Return tests of lines that name a kernel, or one that calls it.
 
-        What is outside of functions concerns all kernels of the module: "shares.".
+        Code outside functions concerns all kernels of the module: "shares.".
         """
         found: set[str] = set()
         module, name = Path(change.path).stem, change.where.partition(".")[0]
@@ -154,7 +154,7 @@ class Reach:
         return found
 
     def _affordable(self, tests: set[str], change: Change) -> list[str]:
-        """Return tests that take some seconds: first a few cases of each function."""
+        """Return tests worth a few seconds: first a few cases of each function."""
         own = (f"tests/{change.room.strip('_')}/", f"{SOURCE}/{change.path}")
         own += _OF_DEFINITIONS
         seen: Counter[str] = Counter()
@@ -204,7 +204,7 @@ def _called_at_import() -> set[str]:
 
 
 def _naming(name: str) -> list[tuple[str, int]]:
-    """Return the lines of Python code outside of kernels that name a kernel."""
+    """Return the lines of Python code outside kernels that name a kernel."""
     found = []
     for path in sorted((ROOT / SOURCE).rglob("*.py")):
         place = path.relative_to(ROOT / SOURCE).as_posix()
@@ -238,7 +238,7 @@ def _callers(name: str) -> set[str]:
 def reach(workers: int, most: float, rooms: list[str] | None = None) -> Reach:
     """Return what tests reach, all of them or those of some rooms.
 
-    Files whose tests or source changed are run anew.
+    Files whose tests or source have changed are run again.
     """
     REACHED.mkdir(parents=True, exist_ok=True)
     helpers = [p for p in (ROOT / "tests").glob("*.py") if not p.match("test_*")]
@@ -267,7 +267,7 @@ def _test_files(rooms: list[str] | None) -> list[str]:
 
 
 def _trace(path: str, kept: Path) -> int:
-    """Run the tests of a file; keep which lines each reaches, if it passes."""
+    """Run the tests of a file; record which lines each reaches, if it passes."""
     import coverage
 
     here = str(Path.cwd() / SOURCE)
@@ -291,7 +291,7 @@ def _trace(path: str, kept: Path) -> int:
 
 
 class _Watch:
-    """A plugin of pytest that tells the tracer which test runs."""
+    """A pytest plugin that informs the tracer which test runs."""
 
     def __init__(self, tracer) -> None:
         self.tracer = tracer
@@ -311,7 +311,7 @@ class _Watch:
 
 
 class _Only:
-    """A plugin of pytest that runs chosen tests, in their order."""
+    """A pytest plugin that runs selected tests, in the given order."""
 
     def __init__(self, tests: list[str]) -> None:
         self.place = {test: i for i, test in enumerate(tests)}
@@ -332,7 +332,7 @@ def _pytest(args: list[str], plugins: list) -> int:
 
 
 def try_change(change: Change, tests: list[str], seconds: float) -> str:
-    """Return what became of a change."""
+    """Return the outcome of a change."""
     if not tests:
         return SURVIVED
     in_kernel = change.room == "_kernels"
@@ -342,13 +342,13 @@ def try_change(change: Change, tests: list[str], seconds: float) -> str:
     if os.WIFSIGNALED(status):
         by = os.WTERMSIG(status)
         if by in {signal.SIGTERM, signal.SIGINT}:
-            sys.exit("somebody ended the tests")
+            sys.exit("the tests were ended from outside")
         return TOO_LONG if by in {signal.SIGXCPU, signal.SIGKILL} else CRASHED
     return SURVIVED if os.WEXITSTATUS(status) == 0 else FAILED
 
 
 def _run(tests: list[str]) -> int:
-    """Run tests; files after the second only if what is in those passes."""
+    """Run tests; those after the first two files only if these pass."""
     files = list(dict.fromkeys(map(_file, tests)))
     for part in filter(None, (files[:2], files[2:])):
         if status := _pytest(["-x", *part], [_Only(tests)]):
@@ -358,10 +358,10 @@ def _run(tests: list[str]) -> int:
 
 @contextmanager
 def _changed(change: Change):
-    """Change the file of the copy; compiled kernels are put aside."""
+    """Change the file in the copy; compiled kernels are set aside."""
     path = Path.cwd() / SOURCE / change.path
     source, stat = path.read_bytes(), path.stat()
-    # Old, so that conftest keeps other kernels; its own, so that no cache is taken.
+    # Old, so that conftest keeps other kernels; distinct, so that no cache is used.
     age = 10 + int(change.id[:6], 16)
     path.write_bytes(change.apply(source))
     os.utime(path, (stat.st_mtime - age, stat.st_mtime - age))
@@ -386,8 +386,8 @@ def _changed(change: Change):
 
 
 def _importing(name: str, kernels: Path) -> set[str]:
-    """Return a module of kernels and those that have its code in theirs."""
-    if name.startswith("_"):  # how kernels are compiled, none itself
+    """Return a module of kernels and those that contain its compiled code."""
+    if name.startswith("_"):  # how kernels are compiled, not a kernel itself
         return set()
     texts = {path.stem: path.read_text() for path in kernels.glob("*.py")}
     found = {name}
@@ -404,7 +404,7 @@ def _importing(name: str, kernels: Path) -> set[str]:
 
 
 def in_child(work: Callable[[], int], seconds: float) -> int:
-    """Call ``work`` in a fork with a limit of computing time; return its status."""
+    """Call ``work`` in a fork with limited CPU time; return its status."""
     pid = os.fork()
     if not pid:
         status = 70
@@ -420,7 +420,7 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
             resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
             status = work()
         os._exit(status)
-    deadline = time.monotonic() + 20 * seconds  # others may use the processor
+    deadline = time.monotonic() + 20 * seconds  # others may use the CPU
     try:
         done, status = 0, 0
         while not done:
@@ -431,7 +431,7 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
                     os.killpg(pid, signal.SIGKILL)
     finally:
         with suppress(OSError):
-            os.killpg(pid, signal.SIGKILL)  # and what it started
+            os.killpg(pid, signal.SIGKILL)  # and the processes it started
     return status
 
 
@@ -448,10 +448,10 @@ def preload(room: str) -> None:
 
 
 def together(jobs: Iterable[Callable[[], None]], workers: int) -> None:
-    """Call each job in a fork of its own, some at a time; one that fails ends alone."""
+    """Call each job in its own fork, some at a time; others survive a failure."""
     running: set[int] = set()
     n_failed = 0
-    # What ends this process ends its workers too.
+    # Signals that end this process end its workers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("the run was ended"))
     try:
         for job in jobs:
@@ -465,11 +465,11 @@ def together(jobs: Iterable[Callable[[], None]], workers: int) -> None:
             with suppress(OSError):
                 os.kill(pid, signal.SIGTERM)
     if n_failed:
-        print(f"{n_failed} workers failed: run again for what they left", flush=True)
+        print(f"{n_failed} workers failed: run again for the rest", flush=True)
 
 
 def _start(job: Callable[[], None]) -> int:
-    """Return the process that calls a job."""
+    """Return the process that runs a job."""
     pid = os.fork()
     if pid:
         return pid
@@ -493,14 +493,14 @@ def _wait_for_one(running: set[int]) -> bool:
 
 @contextmanager
 def entered(room: str):
-    """Work in a copy of the copy, with all imported that comes before a room."""
+    """Work in a copy of the copy, with everything imported that comes before a room."""
     with tempfile.TemporaryDirectory(prefix=room, dir=HOME) as own:
         copy = Path(own) / "copy"
         shutil.copytree(COPY, copy)
         _use(copy)
         preload(room)
         gc.collect()
-        gc.freeze()  # what is there is not looked at again in each fork
+        gc.freeze()  # existing objects are not examined again in each fork
         yield
 
 

@@ -1,4 +1,4 @@
-"""All methods on the paper's runs, besides its own tables."""
+"""All methods on the paper's runs, in addition to its own tables."""
 
 import json
 

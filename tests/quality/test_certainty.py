@@ -234,6 +234,16 @@ def test_a_bad_input_stands_out():
     assert "clustering 9" in repr(sure)
 
 
+@pytest.mark.parametrize(("k", "end"), [(8, "(3)"), (11, "(lowest first, 3 more)")])
+def test_the_list_of_clusters_says_where_it_is_cut(k, end):
+    labels = np.repeat(np.arange(k), 3)
+    sure = Certainty.of(Ensemble(np.column_stack([labels, labels // 2])), labels)
+    assert all(len(line) <= 80 for line in repr(sure).splitlines())
+    shown = repr(sure).partition("cluster consensus")[2].partition("\n  agreement")[0]
+    assert shown.endswith(end)
+    assert shown.count(": ") == 8
+
+
 def test_an_object_between_clusters_stands_out():
     table = np.repeat([[0] * 6, [1] * 6], 8, axis=0)
     table[7, :3] = 1

@@ -1,4 +1,4 @@
-"""Cases at the edges of quality, each of which some change would break."""
+"""Edge cases of quality that some change to the source would break."""
 
 import numpy as np
 import pytest

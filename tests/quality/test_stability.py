@@ -134,9 +134,9 @@ def of(estimator=None, X=X, **options):
 
 
 @table(
-    (of(KMeans), "estimator is the class KMeans. Give an object"),
-    (of("kmeans"), "estimator='kmeans' is no clusterer"),
-    (of(StandardScaler()), r"estimator=StandardScaler\(\) is no clusterer"),
+    (of(KMeans), "estimator is the class KMeans. Pass an instance"),
+    (of("kmeans"), "estimator='kmeans' is not a clusterer"),
+    (of(StandardScaler()), r"estimator=StandardScaler\(\) is not a clusterer"),
     (of(X=RUNS), "X is of type Ensemble; expected features in memory"),
     (of(X="data.csv"), "X is of type str; expected features in memory"),
     (of(X=Blocks(X)), "X is of type Blocks; expected features in memory"),

@@ -1,4 +1,4 @@
-"""Cases at the edges of similarities, each of which some change would break."""
+"""Edge cases of similarities that some change to the source would break."""
 
 import numpy as np
 

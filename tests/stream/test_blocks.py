@@ -15,7 +15,7 @@ from ensclust._stream import label_stream
 from ensclust._stream.counting import Encoding, add, count_block, fix_encoding
 from strategies import label_tables, random_ensemble
 
-# SRS may tell objects with equal rows apart; see test_distributed.
+# SRS may separate objects with equal rows; see test_distributed.
 METHODS = [name for name in ensclust.methods() if name != "srs"]
 
 
@@ -315,7 +315,7 @@ def test_what_a_stream_cannot_do_is_said_before_it_is_read():
     def blocks():
         raise AssertionError
 
-    with pytest.raises(ValueError, match="Choose on a sample"):
+    with pytest.raises(ValueError, match="Choose k on a sample"):
         consensus(blocks, "auto")
     with pytest.raises(ValueError, match="init numbers objects"):
         consensus(blocks, 2, "kcc", init=[0, 1])

@@ -86,7 +86,7 @@ def test_a_cluster_gives_the_labels_of_memory(method, labels, client):
 
 def test_chunks_of_unknown_size_are_fine(labels):
     array = da.from_array(labels, (60, 7))
-    kept = array[array[:, 0] != 1]  # some rows, nobody knows how many
+    kept = array[array[:, 0] != 1]  # an unknown number of rows
     expected = consensus(labels[labels[:, 0] != 1], 4, random_state=0)
     found = consensus(kept, 4, random_state=0)
     assert found.shape == expected.shape

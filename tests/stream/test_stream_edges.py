@@ -1,4 +1,4 @@
-"""Cases at the edges of streams, each of which some change would break."""
+"""Edge cases of streams that some change to the source would break."""
 
 from functools import partial
 

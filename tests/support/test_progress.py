@@ -62,7 +62,7 @@ def test_what_is_told_moves_the_bar_of_the_work_around_it(monkeypatch):
     with progress.progress("reading"):
         progress.tell(1, 2)
     assert "left" in terminal.getvalue()
-    progress.tell(1, 2)  # nobody listens: no harm
+    progress.tell(1, 2)  # without a listener: no harm
 
 
 def test_long_work_says_now_and_then_how_much_is_left(monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""Cases at the edges of what all rooms share, each of which some change would break."""
+"""Edge cases of shared code that some change to the source would break."""
 
 import io
 import os
@@ -47,7 +47,7 @@ def test_overlapping_calls_make_a_setting_once_and_undo_it_once():
 
 
 class OnlyAnArray:
-    """A vector of a library that nobody here knows."""
+    """A vector of an unknown library."""
 
     def __array__(self, dtype=None, copy=None):
         return np.array([2, 0, 2], dtype)

@@ -1,4 +1,4 @@
-"""Cases at the edges of trees, each of which some change would break."""
+"""Edge cases of trees that some change to the source would break."""
 
 from dataclasses import replace
 

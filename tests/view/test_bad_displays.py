@@ -59,10 +59,13 @@ EYE = np.eye(3)
     (lambda: TREE.plot(n_clusters="a"), "n_clusters='a' is a str"),
     (lambda: TREE.plot(ax=3), "ax is of type int; expected a matplotlib Axes"),
     (lambda: SelectKDisplay(3), "selection is of type int; expected KSelection"),
-    (lambda: SelectKDisplay.from_ensemble(RUNS, 3), "k_range=3 is no list of numbers"),
+    (
+        lambda: SelectKDisplay.from_ensemble(RUNS, 3),
+        "k_range=3 is not a list of numbers",
+    ),
     (lambda: SelectKDisplay.from_ensemble(RUNS, [2], "x"), "method='x' is not supp"),
     (lambda: CHOICE.plot(3), "ax is of type int"),
-    (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; give 6"),
+    (lambda: CHOICE.plot([1, 2]), "axes holds 2 axes; pass 6"),
 )
 def test_display(call, words):
     try:
@@ -77,10 +80,10 @@ def test_display(call, words):
         ({"runs": None}, "labels is None"),
         ({"labels": None}, "labels is None; expected a list or an array"),
         ({"labels": LABELS}, r"labels has shape \(6, 3\); expected \(6,\)"),
-        ({"labels": FOUND + 0.5}, "labels is no clustering: .* = 0.5"),
-        ({"labels": [{}] * 6}, r"labels is no clustering: .* = \{\}"),
+        ({"labels": FOUND + 0.5}, "labels is not a clustering: .* = 0.5"),
+        ({"labels": [{}] * 6}, r"labels is not a clustering: .* = \{\}"),
         ({"labels": np.full(6, -1)}, "labels has 0 distinct values"),
-        ({"truth": [0, "a", {}, 1, 1, 1]}, "truth is no clustering"),
+        ({"truth": [0, "a", {}, 1, 1, 1]}, "truth is not a clustering"),
         ({"truth": np.full(6, np.nan)}, "truth has 0 distinct values"),
         ({"X": [[1, 2], [3]] * 3}, r"X is of shape \(6, 0\)"),
         ({"X": np.zeros((6, 0))}, r"X is of shape \(6, 0\)"),

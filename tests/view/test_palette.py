@@ -1,4 +1,4 @@
-"""The palette: told apart by all readers, the same in displays and in the report."""
+"""The palette: distinct for all readers, the same in displays and in the report."""
 
 from itertools import combinations
 

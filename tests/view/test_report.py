@@ -458,7 +458,7 @@ def test_the_lines_that_do_it_again_run_and_give_the_same_file(tmp_path, monkeyp
     assert "from sklearn.cluster import Birch\n" in call
     exec(call, dict(given))
     pages = [(tmp_path / f"{name}.html").read_text() for name in ("first", "report")]
-    pages = [page[page.index("<h1") : page.index("How to do")] for page in pages]
+    pages = [page[page.index("<h1") : page.index("How to reproduce")] for page in pages]
     assert pages[0] == pages[1]
 
 
@@ -517,7 +517,7 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, path, error, m
         ({"X": X[:5]}, "X has 5 rows; expected 120"),
         ({"X": X[:, 0]}, r"X is of shape \(120,\); expected \(120, n_features\)"),
         ({"X": 5}, r"X is of type int \(5\)"),
-        ({"X": np.full((120, 2), "a")}, "X cannot be drawn: .*Give finite numbers"),
+        ({"X": np.full((120, 2), "a")}, "X cannot be drawn: .*Pass finite numbers"),
         ({"X": np.where(X > 3, np.nan, X)}, "X contains NaN"),
         ({"ids": ["a"]}, "ids has 1 entries; expected 120"),
         ({"names": ["a"]}, "names has 1 entries; expected 8"),
@@ -542,7 +542,7 @@ def test_what_does_not_fit_is_refused(tmp_path, more, message):
         ({"names": 7}, r"names is of type int \(7\).*one name per base clustering"),
         ({"title": 5}, r"title is of type int \(5\); expected a string"),
         ({"selection": {}}, r"selection is of type dict; .*select_k\(\)"),
-        ({"path": None}, "path is None. Give the name of a file"),
+        ({"path": None}, "path is None. Pass the name of a file"),
         ({"path": sys.stdout}, "path is of type"),
     ],
 )

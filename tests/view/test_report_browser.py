@@ -274,6 +274,22 @@ def test_dark_is_the_wish_of_the_system_until_the_reader_chooses(show, wine):
     assert page.get_attribute("html", "data-theme") == "dark"
 
 
+def test_dark_colours_are_outlined_on_a_dark_page(show, wine):
+    page = show(wine, color_scheme="dark")
+    outline = "(colour) => [isDim(colour), edge(colour, colours()), inkOn(colour)]"
+    dim, light, ink = page.evaluate(outline, "#3300ff")
+    assert (dim, ink) == (True, "#ffffff")
+    assert light != page.evaluate("colours().card")
+    assert page.evaluate(outline, "#99cc88") == [False, "#1a2028", "#000000"]
+
+
+def test_the_picture_of_the_guide_is_taken(browser, wine, tmp_path):
+    make_screenshot = pytest.importorskip("docs.make_screenshot")
+    make_screenshot.photograph(browser, wine, tmp_path / "report.png")
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+    assert make_screenshot.TARGET.stat().st_size < 300_000
+
+
 def test_hostile_names_stay_text(show, hostile):
     page = show(hostile)
     assert "graph" in drawn(page)

@@ -21,7 +21,7 @@ from ensclust import (
     select_k,
 )
 from ensclust._quality.criteria import cdf_area, consensus_pairs
-from ensclust._view.clustering_tree import _apart, clustering_tree
+from ensclust._view.clustering_tree import _apart, _closed, clustering_tree
 from ensclust._view.consensus_by_k import consensus_by_k
 from ensclust._view.report.facts import collect
 from strategies import random_ensemble
@@ -53,6 +53,15 @@ def test_places_move_as_little_as_possible(wanted, gap):
     steps = gap * np.arange(len(wanted))
     expected = isotonic_regression(np.array(wanted) - steps) + steps
     np.testing.assert_allclose(_apart(np.array(wanted), gap), expected, atol=1e-9)
+
+
+def test_wide_empty_bands_are_closed():
+    x = np.array([0.1, 5.0, 0.3, 5.4])
+    np.testing.assert_allclose(_closed(x, 0.5), [0, 0.7, 0.2, 1.1])
+    labels = np.column_stack([np.arange(60) // 30, np.arange(60) // 30])
+    labels[:30, 1] += np.arange(30) // 10 + 2  # one side splits, the other does not
+    places = np.sort(clustering_tree(Ensemble(labels)).places[:, 0])
+    assert np.diff(places).max() < 0.5
 
 
 def test_nested_clusterings_have_no_crossings_and_straight_lines():
@@ -154,6 +163,10 @@ def test_the_display_draws_a_panel_for_each_k():
     ]
     table = {row["k"]: row["cdf_area"] for row in found.table}
     assert display.areas.tolist() == [table[k] for k in (3, 4, 5)]
+    growth = display.figure_.axes[-1]
+    assert growth.get_ylabel() == "relative growth"
+    (line,) = growth.lines
+    assert growth.get_ylim()[1] > max(line.get_ydata())  # nothing is cut off
     same = ConsensusByKDisplay.from_ensemble(RUNS, range(3, 6), random_state=0)
     assert [m.shape for m in same.matrices] == [m.shape for m in display.matrices]
 

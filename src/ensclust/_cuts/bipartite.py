@@ -6,14 +6,13 @@ the whole graph follow from those of W = B' Dx^-1 B, which is R' (H' Dx^-1 H) R:
 is a count of shared objects, each with the weight 1 / dx. The point of an object in the
 space of eigenvectors is the sum of a table over its M labels, scaled to unit length. So
 objects are only passed over. "Not clustered" is one more label of each clustering, with
-edges of its own.
+its own edges.
 
 Neither blocks nor threads nor their order change a bit of the labels. Counts are sums
 of integers: weights in fixed point. K-means of the points converges on at most SAMPLE
-objects, drawn by their ranks and put into the order of their label rows; where there
-are more objects, passes over all of them move the centres on, which are means of sums
-in fixed point. An object's point, and so the centre nearest to it, depends on its label
-row only.
+objects, drawn by their ranks and sorted by their label rows; if there are more objects,
+passes over all of them refine the centres, which are means of sums in fixed point. An
+object's point, and so the nearest centre, depends only on its label row.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from ensclust._support import parallel
 SAMPLE = 20_000  # objects on which k-means converges
 _STARTS = 3
 _ROUNDS = 100
-_PASSES = 10  # over all objects, where these are more
+_PASSES = 10  # over all objects, if there are more
 _SETTLED = 1e-4  # squared moves of centres that end them, as a share of the variance
-_LEAST = 2.0**-30  # share of the largest degree below which degrees do not matter
-_CELLS = 2**18  # coordinates of points that are worked on at a time
-_NEAR = 1e-12  # squared distance below which points are in the same place
+_LEAST = 2.0**-30  # share of the largest degree below which degrees are ignored
+_CELLS = 2**18  # coordinates of points that are processed at a time
+_NEAR = 1e-12  # squared distance below which points coincide
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +53,9 @@ class Embedding:
     start : ndarray of shape (M + 1,)
         First label of each clustering; its last is "not clustered".
     table : ndarray of shape (Nc + M, d)
-        What each label adds to the points of its objects.
+        What each label contributes to the points of its objects.
     total : ndarray of shape (Nc + M,)
-        What it adds to their degrees.
+        What it contributes to their degrees.
     """
 
     start: np.ndarray
@@ -99,16 +98,16 @@ class NearestCentres:
     Attributes
     ----------
     embedding : Embedding
-        Where label rows are.
+        Points of label rows.
     centres : ndarray of shape (k, d)
-        Where the clusters are.
+        Points of the clusters.
     names : ndarray of shape (k,)
         The label of each.
 
     Notes
     -----
-    Time M d + k d per row. Memberships are shares in proportion to 1 / squared distance
-    to the centres, those of fuzzy c-means: the label has the largest.
+    Time M d + k d per row. Memberships are proportional to 1 / squared distance to the
+    centres, as in fuzzy c-means: the label has the largest.
     """
 
     fitted: ClassVar[dict[str, Any]] = {}
@@ -123,13 +122,13 @@ class NearestCentres:
         return self.embedding.nbytes + self.centres.nbytes + self.names.nbytes
 
     def renumbered(self, rank: np.ndarray) -> NearestCentres:
-        """Return the same with other numbers; a centre that has none is left out."""
+        """Return the same with other numbers; a centre without a number is left out."""
         names = rank[self.names]
         used = names >= 0
         return replace(self, centres=self.centres[used], names=names[used])
 
     def check(self, counts: Counts, n_clusters: int) -> None:
-        """Raise unless label rows have points, and these centres."""
+        """Raise unless label rows have points, and centres fit them."""
         self.embedding.check(counts)
         k, d = len(self.names), self.embedding.table.shape[1]
         check_array("centres", self.centres, (k, d), kinds="f")
@@ -174,7 +173,7 @@ class BipartiteGraph:
     R : csr_array of shape (Nc + M, Nc)
         Edges of the objects of each label, see :func:`label_edges`.
     total : ndarray of shape (Nc + M,)
-        Its row sums: what a label adds to the degree of its objects.
+        Its row sums: what a label contributes to the degree of its objects.
     start : ndarray of shape (M + 1,)
         First label of each clustering.
     spectrum : Spectrum
@@ -184,13 +183,13 @@ class BipartiteGraph:
     sample : Ensemble
         The objects that k-means starts from, sorted by their label rows.
     n_objects : int
-        How many there are in all.
+        The number of all objects.
     seed : int
-        Decides its starts.
+        Determines its starts.
     starts : str
-        "k-means++", or "farthest": each is the farthest from those before it.
+        "k-means++", or "farthest": each start is the farthest from those before it.
     n_jobs : int or None
-        Threads; None is one per core. Never changes the result.
+        Number of threads; None means one per core. Never changes the result.
     """
 
     R: sparse.csr_array
@@ -218,10 +217,10 @@ class BipartiteGraph:
         """Count what the cut needs, in two passes over the objects.
 
         ``R`` are the edges of each label, (Nc + M, Nc), ``further`` those of nodes that
-        are no objects, (m, Nc).
+        are not objects, (m, Nc).
 
-        Time N M^2 / 2 and the products with R, memory 16 bytes per object and some five
-        Nc x Nc matrices.
+        Time N M^2 / 2 and the products with R, memory 16 bytes per object and about
+        five Nc x Nc matrices.
         """
         total = np.asarray(R.sum(axis=1)).ravel()
         total[total > 0] = np.maximum(total[total > 0], _LEAST * total.max())
@@ -296,8 +295,8 @@ def normalise(W: np.ndarray) -> np.ndarray:
 def label_edges(R: sparse.csr_array, counts: Counts, *, fill: bool) -> sparse.csr_array:
     """Return the edges of each label, (Nc + M, Nc), with those of "not clustered".
 
-    An object that a clustering leaves out has none to its clusters, or with ``fill``
-    those of the average object that it contains.
+    An object that a clustering leaves out has no edges to its clusters or, with
+    ``fill``, those of the average object that it contains.
     """
     rows = []
     for first, last in pairwise(counts.offsets.tolist()):
@@ -325,9 +324,9 @@ def best_centres(
 
 
 def farthest_first(points: np.ndarray, first: int, k: int) -> np.ndarray:
-    """Return k points, (k,) of their numbers: each the farthest from those before it.
+    """Return the numbers of k points, (k,): each the farthest from those before it.
 
-    Of equally far ones the first.
+    Ties go to the first.
     """
     chosen = np.full(k, first)
     distance = np.full(len(points), np.inf)
@@ -339,7 +338,7 @@ def farthest_first(points: np.ndarray, first: int, k: int) -> np.ndarray:
 
 
 def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the centre nearest to each point, (n,) unsigned; lowest of equals."""
+    """Return the centre nearest to each point, (n,) unsigned; ties go to the lowest."""
     labels = np.empty((1, len(points)), np.min_scalar_type(len(centres)))
     halves = [kmeans.half_norms(centres)]
     kmeans.label(kmeans.Rows.of(points), [centres], halves, labels, n_jobs=1)
@@ -347,14 +346,14 @@ def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _times(rows: Ensemble) -> np.ndarray:
-    """Return as how many each row counts."""
+    """Return how many objects each row counts as."""
     there = np.where(rows.absent(), 0, 1) if rows.has_missing else np.ones(len(rows))
     times = there.astype(np.int64)
     return times if rows.multiplicity is None else times * rows.multiplicity
 
 
 def _weights(rows: Ensemble, start, total, n_jobs: int | None) -> np.ndarray:
-    """Return the largest degree that a label adds over that of each row."""
+    """Return the largest degree of a label divided by the degree of each row."""
     degree = np.empty(len(rows))
     spans = parallel.blocks(len(rows), parallel.thread_count(n_jobs))
     shared = (rows.columns, start, total, degree)
@@ -363,7 +362,7 @@ def _weights(rows: Ensemble, start, total, n_jobs: int | None) -> np.ndarray:
 
 
 def _survey(rows: Ensemble, first: int, *, start, total, n_jobs) -> tuple[int, dict]:
-    """Return a bound of the summed weights, and how many objects there are."""
+    """Return a bound on the summed weights, and the number of objects."""
     times = _times(rows)
     mass = times @ np.ceil(_weights(rows, start, total, n_jobs)).astype(np.int64)
     return int(mass), {first: int(times.sum())} if len(rows) else {}
@@ -393,7 +392,7 @@ def _draw(n_objects: int, seed: int) -> np.ndarray:
 def _count(
     rows: Ensemble, first: int, *, start, total, scale, begins, ranks, n_jobs
 ) -> tuple[np.ndarray, dict]:
-    """Return the weighted overlaps in fixed point, and the objects that were drawn."""
+    """Return the weighted overlaps in fixed point, and the drawn objects."""
     times = _times(rows)
     weight = np.rint(scale * _weights(rows, start, total, n_jobs)).astype(np.int64)
     weight *= times

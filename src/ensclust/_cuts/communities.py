@@ -1,4 +1,4 @@
-"""Communities of a graph: parts with more weight inside than chance would put there."""
+"""Communities of a graph: parts with more weight inside than expected by chance."""
 
 from bisect import bisect_left
 from functools import cache
@@ -11,12 +11,12 @@ from ensclust import _kernels
 from ensclust._support.validation import check_random_state
 
 _EXACT = 2.0**52  # sums of integers up to this are exact in double precision
-_LEAST = 1e-12  # modularity worth another climb
-_STEPS = range(-64, 65)  # of resolutions that are tried, four to a factor of 2
+_LEAST = 1e-12  # gain in modularity below which climbing ends
+_STEPS = range(-64, 65)  # between the resolutions that are tried, four per factor of 2
 
 
 class Parting(NamedTuple):
-    """A way to part the nodes of a graph.
+    """A partition of the nodes of a graph.
 
     Attributes
     ----------
@@ -48,18 +48,19 @@ class CommunityGraph:
     resolution : float
         Above 0. The larger, the more communities.
     n_init : int
-        Orders of the nodes to start from; the largest modularity is kept.
+        Number of orders of the nodes to start from; the largest modularity is kept.
     seed : int
-        Decides the orders.
+        Determines the orders.
 
     Notes
     -----
     Louvain's moves of nodes, with a refinement as in Leiden before nodes are joined:
-    each community is built anew from nodes that merge along edges, and these parts are
-    the nodes of the next, smaller graph. So communities are connected. Weights are
-    scaled to integers, and all sums are exact. Nodes are numbered by strength, so that
-    the result does not depend on how they were numbered, but for equal strengths. Time
-    the number of edges for each round of moves, memory that of the edges.
+    each community is rebuilt from nodes that merge along edges, and these parts are the
+    nodes of the next, smaller graph. So communities are connected. Weights are scaled
+    to integers, and all sums are exact. Nodes are numbered by strength, so the result
+    does not depend on how they were numbered, except for equal strengths. Time is
+    proportional to the number of edges for each round of moves, memory to that of the
+    edges.
 
     Examples
     --------
@@ -87,11 +88,11 @@ class CommunityGraph:
         self._tried = cache(self._one_start)
 
     def part(self, n_communities: int | None) -> Parting:
-        """Return the communities: as many as come out, or a number of them, at most n.
+        """Return the communities: as many as result, or a given number, at most n.
 
-        For a number, the first start looks for the least resolution that gives at least
-        so many; all starts are made there. Those too many are merged, the pair first
-        that costs least modularity.
+        For a given number, the first start looks for the smallest resolution that gives
+        at least that many; all starts use it. Surplus communities are merged, starting
+        with the pair that costs the least modularity.
         """
         found = self._best(0)
         if n_communities not in (None, found.n_communities):
@@ -101,7 +102,7 @@ class CommunityGraph:
         return found._replace(labels=labels)
 
     def _best(self, step: int, least: int = 1) -> Parting:
-        """Return the best start at a resolution that has so many communities."""
+        """Return the best start with at least ``least`` communities."""
         starts = [self._tried(step, seed) for seed in self._seeds]
         enough = [found for found in starts if found.n_communities >= least]
         return max(enough, key=lambda found: found.modularity)
@@ -114,11 +115,11 @@ class CommunityGraph:
         )
         if at < len(_STEPS):
             return self._best(_STEPS[at], n_communities)
-        # Where the resolution is large enough, every node is on its own.
+        # If the resolution is large enough, every node is alone.
         return self._single(self._tried(_STEPS[-1], self._seeds[0]).resolution)
 
     def _one_start(self, step: int, seed: int) -> Parting:
-        """Climb until there is nothing left to gain, so many steps from resolution."""
+        """Climb until nothing is gained, at the resolution of a step."""
         resolution = self._resolution * 2.0 ** (step / 4)
         rng = check_random_state(seed)
         found = self._single(resolution)
@@ -148,7 +149,7 @@ class CommunityGraph:
             community = np.unique(community[roots], return_inverse=True)[1]
 
     def _single(self, resolution: float) -> Parting:
-        """Return every node on its own."""
+        """Return every node as a community."""
         labels = np.arange(len(self._strength))
         return self._judged(labels, self._edges, self._strength, resolution)
 
@@ -159,7 +160,7 @@ class CommunityGraph:
         return Parting(labels, float((inside - chance) / self._total), resolution)
 
     def _merged(self, found: Parting, n_communities: int) -> Parting:
-        """Merge communities until so many are left, where there are edges first."""
+        """Merge communities until ``n_communities`` are left, connected ones first."""
         labels = found.labels.copy()
         between = _joined(self._edges, labels).toarray()
         strength = np.bincount(labels, self._strength)

@@ -1,9 +1,10 @@
 """Clusterings mapped onto one of them, and columns of their mean merged.
 
-The clusters of the reference are k0 columns. Every further clustering W_m (k_m, k0) is
-mapped by what its clusters share with the mean of those before it, which follows from
-the objects that base clusters share. Merging two columns loses information about the
-objects, which is summed over rows: one pass for all pairs, and one for each merge.
+The clusters of the reference are k0 columns. Every further clustering is mapped, by W_m
+(k_m, k0), according to what its clusters share with the mean of those before it, which
+follows from the objects that base clusters share. Merging two columns loses information
+about the objects, which is summed over rows: one pass for all pairs, and one for each
+merge.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class MergedColumns:
     merges: list[tuple[int, int]]
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Merge columns until so many are left."""
+        """Merge columns until ``n_clusters`` are left."""
         group = np.arange(self.table.shape[1])
         for a, b in self.merges[: max(0, len(group) - n_clusters)]:
             group[group == b] = a
@@ -56,9 +57,9 @@ def cumulate(
     Returns
     -------
     ndarray of shape (Nc, k0)
-        How each base cluster is shared out among the clusters of the reference, times
+        How each base cluster is distributed among the clusters of the reference, times
         the weight of its clustering. Rows sum to that weight. A cluster that shares no
-        object with those before it is shared out as these are on the whole.
+        object with those before it is distributed like these are on average.
     """
     weights = np.ones(counts.n_clusterings) if weights is None else weights
     weights = weights / weights.mean()
@@ -82,7 +83,7 @@ def cumulate(
 def by_entropy(sizes: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     """Return the clusterings by weighted entropy, largest first.
 
-    Those of equal entropy come by number of clusters, largest first.
+    Those of equal entropy are ordered by number of clusters, largest first.
     """
     entropy = [entr(np.sort(own) / max(own.sum(), 1)).sum() for own in sizes]
     return np.lexsort((np.negative(list(map(len, sizes))), -weights * entropy))
@@ -91,7 +92,7 @@ def by_entropy(sizes: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
 def merge_columns(
     counts: Counts, table: np.ndarray, *, n_jobs: int | None = None
 ) -> list[tuple[int, int]]:
-    """Merge columns, each time the two that lose least information, to the last one.
+    """Merge columns until one is left, each time the two that lose least information.
 
     The loss of two columns is (p_a + p_b) times the Jensen-Shannon divergence of the
     objects given a and given b, where p_a is the mean share of a: agglomerative
@@ -126,7 +127,7 @@ def merge_columns(
 
 
 def _least(mass: np.ndarray, loss: np.ndarray) -> tuple[int, int]:
-    """Return the first two columns that lose least; ``loss`` is an upper triangle."""
+    """Return the first pair of columns that loses least, from an upper triangle."""
     both = mass[:, None] + mass
     alone = xlogy(mass, mass)
     lost = xlogy(both, both) - alone[:, None] - alone - loss
@@ -136,7 +137,7 @@ def _least(mass: np.ndarray, loss: np.ndarray) -> tuple[int, int]:
 
 
 def _pass_over(counts: Counts) -> Callable:
-    """Return what passes over the rows: the distinct ones, if they can be kept."""
+    """Return a pass over the rows: over the distinct ones, if they can be kept."""
     try:
         times = counts.fragments().counts
     except TooManyRowsError:
@@ -146,7 +147,7 @@ def _pass_over(counts: Counts) -> Callable:
 
 
 def _losses(rows: Ensemble, start: int, *, table, n_first: int, scale, n_jobs) -> tuple:
-    """Return the objects of each column, and what merges with the first ones lose."""
+    """Return the objects of each column, and the loss of merges with the first ones."""
     k = table.shape[1]
     times = rows.multiplicity
     count = np.ones(rows.n_objects) if times is None else times.astype(np.float64)

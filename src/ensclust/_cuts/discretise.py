@@ -1,9 +1,9 @@
 """From eigenvectors to parts: rotations that bring each row near to one axis.
 
 Discretisation of Yu and Shi (2003). A rotation gives each unit row the axis that it is
-nearest to; these axes give the next rotation, until they do not change. It is begun
-from many rows, and most of these starts come to partitions that others have been
-through: from there on they go the same way, which is not gone again.
+nearest to; these axes give the next rotation, until they no longer change. It starts
+from many rows, and most of these starts reach partitions that others have reached
+before: from there on their path is known and not followed again.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def partitions(rows: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
 
 
 def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return k rows for each start, (s, k), each least close to those before it."""
+    """Return k rows for each start, (s, k), each the farthest from those before it."""
     k = rows.shape[1]
     chosen = np.empty((len(starts), k), np.int64)
     chosen[:, 0] = starts
@@ -49,8 +49,8 @@ def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
     """Rotate until the nearest axis of each row is stable; return the parts.
 
-    ``known`` has the partitions that were met before, with where they lead and in how
-    many rounds.
+    ``known`` has the partitions that were reached before, with where they lead and in
+    how many rounds.
     """
     n, k = rows.shape
     axis = np.full(n, -1)
@@ -62,7 +62,7 @@ def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
         axis, parts, sums = nearest, np.empty(n, np.int64), np.zeros((k, k))
         n_parts = _kernels.parts.sum_rows(rows, axis, np.full(k, -1), parts, sums)
         key = parts.tobytes()
-        # With an empty part the rotation is not unique: rounding chooses one.
+        # With an empty part the rotation is not unique: rounding decides.
         if n_parts == k and key in known:
             end, n_rounds = known[key]
             if done + n_rounds <= MAX_ROUNDS:

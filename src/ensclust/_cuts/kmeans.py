@@ -1,14 +1,14 @@
-"""K-means for ensembles: all runs of the same objects, one step after the other.
+"""K-means for ensembles: all runs on the same objects, step by step.
 
-Runs start from k-means++ and are taken to convergence by Lloyd's algorithm on rows in
-memory, all of them or a sample. Rows that certainly keep their centre are not looked at
-again, by one bound for each row and run, which is exact: labels and centres are those
-of the plain algorithm to the last bit. Then passes over all objects improve the centres
-(:func:`improve`), wherever these objects are. Centres are means of sums in fixed point,
+Runs start from k-means++ and converge by Lloyd's algorithm on rows in memory, all of
+them or a sample. Rows that certainly keep their centre are skipped, by one bound for
+each row and run, which is exact: labels and centres are those
+of the plain algorithm to the last bit. Then passes over all objects, in memory or not,
+improve the centres (:func:`improve`). Centres are means of sums in fixed point,
 so that neither threads nor blocks nor their order changes a bit.
 
 A cluster that loses all its rows gets the row that is farthest from its own centre, as
-in scikit-learn; in passes over all objects its centre stays where it is.
+in scikit-learn; in passes over all objects its centre does not move.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ensclust._support import parallel
 from ensclust._support.progress import tell
 
 INITS = ("k-means++", "classic-k-means++", "random")
-MAX_BOUNDS = 2**28  # bytes of bounds; where there are more rows, all are looked at
-_MAX_DISTANCES = 2**24  # that k-means++ keeps; runs are taken together up to these
-_MAX_TILES = 2**24  # numbers that k-means++ keeps as tiles, beside the rows
-_CHUNK = 2**20  # cells that are worked on at a time
-_REST = 1e-3  # share of all squared distances that no row drawn may keep
+MAX_BOUNDS = 2**28  # bytes of bounds; with more rows, no row is skipped
+_MAX_DISTANCES = 2**24  # that k-means++ keeps; up to these, runs are processed together
+_MAX_TILES = 2**24  # numbers that k-means++ keeps as tiles, in addition to the rows
+_CHUNK = 2**20  # cells that are processed at a time
+_REST = 1e-3  # largest share of all squared distances of a drawn row
 
 
 class Rows(NamedTuple):
@@ -75,7 +75,7 @@ class Rows(NamedTuple):
         return parallel.strips(self.shape[0], max(1, _CHUNK // self.shape[1]))
 
     def norms(self, dtype: Any = None) -> np.ndarray:
-        """Return the squared norm of each row, as numbers of the rows' type or this."""
+        """Return the squared norm of each row, in the rows' type or a given one."""
         norms = np.empty(self.shape[0], dtype or self.dtype)
         for a, b in self.chunks():
             part = self.take(np.arange(a, b)).astype(np.float64)
@@ -96,8 +96,8 @@ class Rows(NamedTuple):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the centres of runs as kernels take them: W, half and start.
 
-        ``halves`` are half the squared norms of centres, where these are not to be
-        taken from the centres themselves.
+        ``halves`` are half the squared norms of centres, if they should not be computed
+        from the centres.
         """
         own = [half_norms(c) for c in centres] if halves is None else halves
         start = np.cumsum([0, *(_four(len(c)) for c in centres)])
@@ -135,23 +135,23 @@ def converge(
     ks, seeds : list of int
         Number of clusters and seed of each run.
     init : str or list of ndarray
-        One of INITS: best of 2 + log(k) candidates for each centre, as scikit-learn
-        does; one candidate, as the original algorithm does; or random rows. A list
-        gives the rows of each run.
+        One of INITS: best of 2 + log(k) candidates for each centre, as in scikit-learn;
+        one candidate, as in the original algorithm; or random rows. A list gives the
+        rows of each run.
     max_iter : int
-        Most iterations of each run.
+        Maximum number of iterations of each run.
     tol : float
-        A run ends when the squared moves of its centres are together at most this share
-        of the mean variance of the features, or no row changes its centre.
+        A run ends when the sum of the squared moves of its centres is at most this
+        share of the mean variance of the features, or no row changes its centre.
     n_jobs : int or None
         Number of threads; does not change the result.
     bounds : bool
-        Whether to leave out rows that certainly keep their centre. Does not change the
-        result. Memory 8 bytes per row and run while it lasts, 4 without.
+        Whether to skip rows that certainly keep their centre. Does not change the
+        result. Memory 8 bytes per row and run during the call, 4 without.
 
     Notes
     -----
-    Time ``n k d`` per iteration and run without bounds, some 10 to 50 % of that with
+    Time ``n k d`` per iteration and run without bounds, about 10 to 50 % of that with
     them; starts take ``n k d log(k)`` per run.
     """
     norms = rows.norms()
@@ -170,7 +170,7 @@ def converge(
                 tell(len(done), len(runs), f"k-means of {len(norms):,} objects")
                 if not run.advance(norms, longest, scale, least):
                     break
-        except BaseException:  # Ctrl-C, for one: the other threads need not go on
+        except BaseException:  # such as Ctrl-C: the other threads stop too
             stopped.append(True)
             raise
         done.append(run)
@@ -187,7 +187,7 @@ def fixed_point(largest: float, n: int) -> float:
 
 
 class _Run:
-    """One run: its centres, and what is known of its rows."""
+    """One run: its centres, and what is known about its rows."""
 
     def __init__(self, rows: Rows, centres: np.ndarray, *, bounds: bool):
         n, k = rows.shape[0], len(centres)
@@ -204,7 +204,7 @@ class _Run:
     def advance(
         self, norms: np.ndarray, longest: float, scale: float, least: float
     ) -> bool:
-        """Do one iteration; return whether another one is worth it."""
+        """Perform one iteration; return whether another one is worthwhile."""
         slack, unit = self.slack, np.finfo(norms.dtype).eps / 2
         if slack is None:
             slack = np.full(len(norms), -np.inf, norms.dtype)
@@ -219,7 +219,7 @@ class _Run:
         return bool(n_moved > 0 and np.square(self.moves).sum() > least)
 
     def _repair(self) -> bool:
-        """Let centres without rows be the rows that are farthest from their own."""
+        """Move centres without rows to the rows that are farthest from their own."""
         lost = np.flatnonzero(self.counts == 0)
         if not len(lost):
             return False
@@ -266,13 +266,15 @@ class _PlusPlus:
 
     A row is drawn as the next centre with a probability in proportion to its squared
     distance to the nearest centre so far; of several such candidates, the one that
-    leaves the least sum of distances.
+    leaves the smallest sum of distances is kept.
     """
 
     def __init__(self, rows: Rows, norms: np.ndarray, n_jobs: int | None):
         lanes = _kernels.kmeans.LANES
         self.rows = rows
-        self.n_jobs = parallel.thread_count(n_jobs)  # asked once, not in every step
+        self.n_jobs = parallel.thread_count(
+            n_jobs
+        )  # determined once, not in every step
         self.n_tiles = -(-len(norms) // lanes)
         self.norms = np.zeros(self.n_tiles * lanes, rows.dtype)
         self.norms[: len(norms)] = norms
@@ -314,7 +316,7 @@ class _PlusPlus:
         return starts
 
     def _leave_out(self, drawn, runs, distance, totals) -> None:
-        """Let rows far out be drawn once, though by rounding not 0 from themselves."""
+        """Set rounding errors of drawn rows to 0, so that they are not drawn again."""
         left = distance[runs, drawn] > _REST * totals[runs].sum(axis=1)
         for run, row in zip(runs[left], drawn[left], strict=True):
             distance[run, row] = 0
@@ -325,10 +327,10 @@ class _PlusPlus:
     def _left_by(
         self, drawn: np.ndarray, run_of: np.ndarray, distance, *, chosen: bool = False
     ) -> np.ndarray:
-        """Return what candidates leave of the distances, summed up by tile."""
+        """Return the distances that candidates would leave, summed by tile."""
         rows = self.rows
         W, half, _ = rows.packed([rows.take(drawn)])
-        # Candidates are made up to a multiple of four by some that are infinitely far.
+        # Candidates are padded to a multiple of four with infinitely distant ones.
         run_of = np.concatenate([run_of, np.zeros(len(half) - len(run_of), np.int64)])
         totals = np.empty((len(half), self.n_tiles))
         shared = (self.tiles, self.norms, W, half, run_of, chosen, distance, totals)
@@ -349,8 +351,8 @@ def improve(
     """Move the centres of all runs by passes over all objects; return passes of each.
 
     ``add_up(runs, centres)`` gives the sums, times ``scale``, and the numbers of the
-    rows nearest to each centre of some runs. A run ends when the squared moves of its
-    centres are together at most its ``least``.
+    rows nearest to each centre of some runs. A run ends when the sum of the squared
+    moves of its centres is at most its ``least``.
     """
     centres, passes = list(centres), [0] * len(centres)
     moving = list(range(len(centres)))
@@ -372,7 +374,7 @@ def improve(
 def means(
     sums: np.ndarray, counts: np.ndarray, scale: float, old: np.ndarray
 ) -> np.ndarray:
-    """Return the means of clusters; those without rows stay where they are."""
+    """Return the means of clusters; those without rows do not move."""
     new = (sums / (scale * np.maximum(counts, 1)[:, None])).astype(old.dtype)
     return np.where(counts[:, None] > 0, new, old)
 

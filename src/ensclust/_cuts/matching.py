@@ -1,9 +1,9 @@
-"""Clusterings matched to a consensus of k columns, which is their mean, in turn.
+"""Clusterings matched to a consensus of k columns, which is their mean, alternately.
 
 The consensus is U = (sum of w_m H_m P_m) / (sum of w_m), where H_m (N, k_m) says which
 cluster of clustering m an object is in, and P_m (k_m, k) which columns that cluster
 counts for; an object that clusterings leave out has the mean over the others. Matching
-needs the overlaps H_m' U only, which follow from the objects that base clusters share:
+needs only the overlaps H_m' U, which follow from the objects that base clusters share:
 for the soft consensus nothing of size N k exists.
 """
 
@@ -23,11 +23,11 @@ from ensclust._ensemble.agreement import contingency, spans
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut
 
-_SAME = 1e-12  # relative difference of distances that is rounding
+_SAME = 1e-12  # relative difference of distances that counts as rounding
 
 
 class Matched(NamedTuple):
-    """Where a start has come to.
+    """The result of a start.
 
     Attributes
     ----------
@@ -51,16 +51,16 @@ class Matching:
     Attributes
     ----------
     overlaps : Overlaps
-        What is known of the clusterings.
+        What is known about the clusterings.
     hard : bool
-        Whether the best soft consensus goes on as a hard one, in which each object
+        Whether the best soft consensus is continued as a hard one, in which each object
         counts for one column only.
     n_init, max_iter : int
         Starts, and rounds per start.
     seed : int
-        Decides where to start.
+        Determines the starts.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
     """
 
     overlaps: Overlaps
@@ -71,7 +71,7 @@ class Matching:
     n_jobs: int | None = None
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Descend from several starts; the least distance is kept."""
+        """Descend from several starts; the smallest distance is kept."""
         overlaps = self.overlaps
         k = min(n_clusters, counts.n_base_clusters)
         rng = np.random.default_rng(self.seed)
@@ -94,8 +94,8 @@ class Overlaps:
     Attributes
     ----------
     shared : ndarray of shape (Nc, Nc)
-        Objects of each pair of base clusters; with missing labels one that clusterings
-        leave out counts as often as makes up for that.
+        Objects of each pair of base clusters; with missing labels, an object that some
+        clusterings leave out counts more, to make up for that.
     sizes : ndarray of shape (Nc,)
         Objects per base cluster.
     spans : list of (int, int)
@@ -103,7 +103,7 @@ class Overlaps:
     weights : ndarray of shape (M,)
         Weights of the clusterings.
     unmatched : "nearest" or "spread"
-        Which columns clusters count for where a clustering has more than k.
+        Which columns clusters count for if a clustering has more than k.
     """
 
     shared: np.ndarray
@@ -117,7 +117,7 @@ class Overlaps:
     def of(
         cls, counts: Counts, weights: np.ndarray | None, unmatched: str, *, n_jobs=None
     ) -> Overlaps:
-        """Return what the clusterings share: one more pass if labels are missing."""
+        """Return what the clusterings share; one more pass if labels are missing."""
         if weights is None:
             weights = np.ones(counts.n_clusterings)
         weights = weights / weights.mean()
@@ -129,10 +129,10 @@ class Overlaps:
         object.__setattr__(self, "mass", own[:, None])
 
     def start(self, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Return overlaps with k random base clusters, of as few clusterings as can be.
+        """Return overlaps with k random base clusters, from few clusterings.
 
-        They stand for columns that every clustering sees through its overlaps with
-        them, so that each base cluster that shares anything with them has some.
+        These clusters are the first columns. Every base cluster counts for them
+        according to the objects that it shares with them.
         """
         chosen: list[int] = []
         for m in rng.permutation(len(self.spans)):
@@ -144,7 +144,7 @@ class Overlaps:
         return self.shared @ (self.mass * seen)
 
     def match(self, overlaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Match every clustering to columns, given their overlaps (Nc, k).
+        """Match every clustering to columns, given the overlaps (Nc, k).
 
         Returns the mapping, (Nc, k), and the part of it that distances count.
         """
@@ -154,7 +154,7 @@ class Overlaps:
         for first, last in self.spans:
             own = overlaps[first:last]
             if self.unmatched == "nearest" and last - first > k:
-                # What is lost where a cluster does not count for its nearest column.
+                # What is lost if a cluster does not count for its nearest column.
                 own = own - own.max(axis=1, keepdims=True)
             rows, columns = linear_sum_assignment(own, maximize=True)
             mapping[first + rows, columns] = 1
@@ -175,7 +175,7 @@ class Overlaps:
     def hard(
         self, mapping: np.ndarray, *, counts: Counts, n_jobs: int | None = None
     ) -> tuple[np.ndarray, float]:
-        """Return the same for a mean in which each object has its largest share only.
+        """Return the same for a mean in which each object has only its largest share.
 
         One pass over the label rows.
         """
@@ -197,10 +197,10 @@ class Overlaps:
 def descend(
     overlaps: Overlaps, mapping: np.ndarray, consensus: Callable, max_iter: int
 ) -> Matched:
-    """Average and match in turn until nothing comes nearer.
+    """Average and match alternately until the distance no longer falls.
 
     ``consensus`` is ``overlaps.soft`` or ``overlaps.hard``. Neither averaging nor
-    matching makes the distance larger.
+    matching increases the distance.
     """
     nearest = Matched(mapping, np.inf, 0)
     for n_iter in range(1, max_iter + 1):
@@ -215,12 +215,11 @@ def descend(
 
 
 def _shared(counts: Counts, weights: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """Return the objects of each pair of base clusters, each by all it may count.
+    """Return the objects of each pair of base clusters, weighted for missing labels.
 
     The mean of an object is over the clusterings that contain it: it counts W / W_i
-    times, W_i their weight and W that of all. That is rounded so that sums over
-    objects, and over the base clusters that they are in, are exact: blocks do not
-    matter.
+    times, with W_i their weight and W that of all. That is rounded so that sums over
+    objects and base clusters are exact and do not depend on blocks.
     """
     if not counts.has_missing:
         return counts.intersections(n_jobs=n_jobs).astype(np.float64)

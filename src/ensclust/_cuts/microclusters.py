@@ -1,4 +1,4 @@
-"""Microclusters: groups of objects that no base clustering tells apart.
+"""Microclusters: groups of objects that no base clustering separates.
 
 Notation of the PTGP paper: MCA, co-association of microclusters; P, transition
 probabilities of a random walk between elite neighbours; PTS, cosine similarity of the
@@ -18,14 +18,14 @@ from ensclust._trees.coassociation import CoAssociation, mirrored
 
 _MANY = 2000  # microclusters from which walks need not be exact
 _MOST = 20  # neighbours and steps, at most
-_STRIP = 256  # rows of PTS that are found at a time
-_ROWS = 512  # components are put together until they have so many microclusters
+_STRIP = 256  # rows of PTS that are computed at a time
+_ROWS = 512  # components are combined until they have this many microclusters
 
 
 def published_size(n_microclusters: int) -> int:
     """Return the published number of neighbours, and of steps.
 
-    ``min(20, floor(sqrt(F) / 2))``, and 1 where that is 0 (F below 4).
+    ``min(20, floor(sqrt(F) / 2))``, and 1 if that is 0 (F below 4).
 
     Examples
     --------
@@ -46,20 +46,20 @@ def elite_neighbors(
         The base clusterings.
     n_neighbors : int
         Others at least as close as the ``n_neighbors``-th closest are kept: more in
-        case of ties, fewer where the co-association is 0.
+        case of ties, fewer if the co-association is 0.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Returns
     -------
     sparse array of shape (F, F)
-        Symmetric: a pair is there if either of the two keeps the other. Time F^2 M
+        Symmetric: a pair is stored if either of the two keeps the other. Time F^2 M
         look-ups, memory 12 bytes per pair; no F x F matrix.
 
     Notes
     -----
-    Co-association is a ratio of two small integers, the clusterings that hold both
-    together and those that hold both, so it is ranked exactly by counting.
+    Co-association is a ratio of two small integers, the number of clusterings that put
+    both together and of those that contain both, so it is ranked exactly by counting.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def trajectory_similarity(
 ) -> tuple["TrajectorySimilarity", dict[str, int]]:
     """Return the similarity of microclusters, and the numbers that were used.
 
-    None is the published number. Fewer than 2,000 microclusters are always exact.
+    None means the published number. Fewer than 2,000 microclusters are always exact.
     """
     sizes = counts.fragments().counts
     rule = published_size(len(sizes))
@@ -106,7 +106,7 @@ def trajectory_similarity(
 
 
 def is_exact(n_microclusters: int, exact: bool) -> bool:  # noqa: FBT001
-    """Return whether walks are exact: if asked for, or if there are few."""
+    """Return whether walks are exact: if requested, or if there are few."""
     return exact or n_microclusters < _MANY
 
 
@@ -123,20 +123,20 @@ class TrajectorySimilarity:
     steps : int
         Length T of the walks.
     exact : bool, default=True
-        Whether PTS is exact to rounding of float64. If not, it is found in float32,
+        Whether PTS is exact to float64 rounding. If not, it is computed in float32,
         with errors below 1e-4.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Notes
     -----
     The trajectory of f is its row of P, P^2, ..., P^T side by side. A microcluster
-    without neighbours has none: it is similar to itself only.
+    without neighbours has none: it is similar only to itself.
 
     No power of P is formed. Their row norms come from walks that start at 32
-    microclusters at a time, in time T nnz(P) F; components of the graph are walked one
-    by one, which divides that by their number. Memory 24 bytes per pair of neighbours
-    and, in each thread, 256 (T + 1) F bytes.
+    microclusters at a time, in time T nnz(P) F; components of the graph are processed
+    one by one, which divides that by their number. Memory 24 bytes per pair of
+    neighbours and, in each thread, 256 (T + 1) F bytes.
 
     With ``exact=False`` walks are cut short, see :class:`ShortWalks`: 5 to 8 of 20
     steps are usually enough, in half the time each. Memory 8 bytes per pair of
@@ -169,7 +169,7 @@ class TrajectorySimilarity:
             (neighbors, sizes, members, self.steps)
             for members in _components(neighbors)
         ]
-        # Not more than one thread: the last digits would depend on their number.
+        # One thread, because the last digits would depend on the number of threads.
         with parallel.one_blas_thread():
             self._parts = parallel.run(kind, tasks, n_jobs=n_jobs)
             spans = [
@@ -183,8 +183,8 @@ class TrajectorySimilarity:
     def product(self, X, *, n_jobs: int | None = None) -> np.ndarray:
         """Return PTS X for a sparse X of shape (F, c), as (F, c) float64 or float32.
 
-        Time 2 T nnz(P) c, again divided by the number of components where the columns
-        of X are not spread over all of them.
+        Time 2 T nnz(P) c, again divided by the number of components if the columns of X
+        are not spread over all of them.
         """
         X = sparse.csr_array(X, dtype=np.float64)
         out = np.zeros(X.shape, self._parts[0].dtype)
@@ -255,7 +255,7 @@ class _Part:
 
 
 def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
-    """Return the possible co-associations, ascending, and where each ratio is in them.
+    """Return the possible co-associations, ascending, and the position of each ratio.
 
     The ratio together / both is number together (M + 1) + both; 0 / 0 counts as 0.
     """
@@ -277,7 +277,7 @@ def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_a
 
 
 def _arrays(P: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what the kernels read; SciPy's integers are 32 or 64 bits wide."""
+    """Return the arrays for kernels; SciPy's integers are 32 or 64 bits wide."""
     return P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
 
 

@@ -5,7 +5,7 @@ of a row is M look-ups in a table of base clusters. It runs on the distinct labe
 with their numbers of objects. Responsibilities are added up row by row and never kept,
 by one thread for each start, in the order of the rows: threads cannot change a bit.
 
-Where the distinct rows are too many to keep, one pass over the label rows serves all
+If there are too many distinct rows to keep, one pass over the label rows serves all
 starts. Responsibilities are then multiples of a unit, so that their sums are exact and
 do not depend on the blocks.
 """
@@ -26,12 +26,12 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
 
-# In place of log 0. Where some label of a row is impossible in every class, the class
-# with fewest such labels is the likeliest, and among these the other labels decide.
+# In place of log 0. If some label of a row is impossible in every class, the class with
+# the fewest such labels is the likeliest, and among these the other labels decide.
 _IMPOSSIBLE = -1e6
-_LEAN = 0.1  # share of its own row in a first class; the rest is that of all objects
+_LEAN = 0.1  # share of its own row in an initial class; the rest is that of all objects
 _CELLS = 2**20  # responsibilities in a block
-_PATIENCE = 3  # numbers of classes that are not better before the search ends
+_PATIENCE = 3  # numbers of classes without improvement after which the search ends
 
 
 class Mixture(NamedTuple):
@@ -51,7 +51,7 @@ class Mixture(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Where one start, or the best of several, has come to."""
+    """The result of one start, or the best of several."""
 
     mixture: Mixture
     objective: float
@@ -71,8 +71,8 @@ class Posterior:
     offsets : ndarray of shape (M + 1,)
         First base cluster of each clustering.
     names : ndarray of shape (k,)
-        The label of each class, -1 for one that is the likeliest of no object, which
-        nobody may join.
+        The label of each class, -1 for one that is the likeliest for no object, which
+        new objects cannot join.
     """
 
     fitted: ClassVar[dict[str, Any]] = {}
@@ -106,7 +106,7 @@ class Posterior:
         return self.label_rows(np.ascontiguousarray(rows.labels), n_jobs)
 
     def label_rows(self, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Do as :meth:`label` for rows, (n, M)."""
+        """Like :meth:`label`, for rows, (n, M)."""
         likeliest = self._pass(labels, lambda shares: shares.argmax(axis=1), n_jobs)
         found = self.names[likeliest]
         found[(labels < 0).all(axis=1)] = -1
@@ -123,7 +123,7 @@ class Posterior:
         return memberships
 
     def _pass(self, labels: np.ndarray, use: Callable, n_jobs) -> np.ndarray:
-        """Return what is made of the responsibilities of all rows, block by block."""
+        """Return a result from the responsibilities of all rows, block by block."""
         n_blocks = -(-len(labels) * len(self.names) // _CELLS)
         spans = parallel.blocks(len(labels), n_blocks)
 
@@ -146,14 +146,14 @@ class Mixtures:
     settings : dict
         The parameters of :func:`fit_mixture`.
     known : dict of int to Fitted
-        Those that were fitted already.
+        Mixtures that have been fitted already.
     """
 
     settings: dict[str, Any]
     known: dict[int, Fitted] = field(default_factory=dict)
 
     def fitted(self, n_classes: int, counts: Counts) -> Fitted:
-        """Return the mixture of so many classes."""
+        """Return the mixture of ``n_classes`` classes."""
         if n_classes not in self.known:
             self.known[n_classes] = fit_mixture(counts, n_classes, **self.settings)
         return self.known[n_classes]
@@ -177,10 +177,10 @@ class Mixtures:
         return Cut(assignment, k, fitted, labels[fragments.inverse])
 
     def least_bic(self, counts: Counts) -> int:
-        """Return the number of classes of least BIC.
+        """Return the number of classes with the smallest BIC.
 
-        From 1 upward, at most the clusters of the finest clustering, until three
-        numbers in a row have not been better than the best.
+        From 1 upwards, at most the number of clusters of the finest clustering, until
+        three numbers in a row are no better than the best.
         """
         best, least = 1, np.inf
         for k in range(1, int(counts.cluster_counts.max()) + 1):
@@ -215,15 +215,16 @@ def fit_mixture(
     n_init, max_iter : int
         Random starts, and rounds per start.
     tol : float
-        A start ends when the log-likelihood grows by no more than this share of it.
+        A start ends when the log-likelihood grows by at most this share of it.
     smoothing : float
-        Objects that are added to every label of every class.
+        Number of objects added to every label of every class.
     weights : ndarray of shape (M,) or None
         Exponents of the clusterings' probabilities, scaled to a mean of 1.
     seed : int
-        Decides the rows to start from.
+        Determines the rows to start from.
     n_jobs : int or None
-        Threads, at most one per start; None is one per core. Never changes the result.
+        Number of threads, at most one per start; None means one per core. Never changes
+        the result.
 
     Returns
     -------
@@ -266,7 +267,7 @@ def fit_mixture(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is asked of the classes.
+    """The settings that all classes share.
 
     Attributes
     ----------
@@ -275,9 +276,9 @@ class Model:
     weights : ndarray of shape (M,)
         Exponents of the clusterings' probabilities.
     smoothing : float
-        Objects that are added to every label of every class.
+        Number of objects added to every label of every class.
     unit : float
-        What responsibilities are multiples of; 0 is anything.
+        Responsibilities are multiples of it; 0 for no restriction.
     """
 
     rows: Rows
@@ -292,12 +293,12 @@ class Model:
         return (self.rows.sizes / present[self.rows.clustering])[:, None]
 
     def n_parameters(self, k: int) -> int:
-        """Return how many numbers of k classes are free."""
+        """Return the number of free parameters of k classes."""
         n_base = self.rows.per_clustering((self.rows.sizes > 0).astype(np.int64))
         return k - 1 + k * int(np.maximum(n_base - 1, 0).sum())
 
     def near(self, labels: np.ndarray) -> Mixture:
-        """Return classes that lean to the labels of a row each, (k, M)."""
+        """Return classes that each lean towards the labels of a row, (k, M)."""
         members = np.repeat((1 - _LEAN) * self.shares, len(labels), axis=1)
         row, m = np.nonzero(labels >= 0)
         members[self.rows.start[m] + labels[row, m], row] += _LEAN
@@ -307,8 +308,8 @@ class Model:
     def maximised(self, members: np.ndarray, mass: np.ndarray) -> Mixture:
         """Return the likeliest classes of given responsibilities.
 
-        A class of which no member is in a clustering has the shares of all objects
-        there.
+        If no member of a class is in a clustering, the class has the shares of all
+        objects there.
         """
         total = self.rows.per_clustering(members)
         nobody = (total == 0)[self.rows.clustering]
@@ -335,11 +336,11 @@ def climb(
     max_iter: int,
     tol: float,
 ) -> list[Fitted]:
-    """Improve all starts, each until it gains no more than ``tol`` of its objective.
+    """Improve all starts, each until it gains at most ``tol`` of its objective.
 
     ``expect(mixtures)`` passes over the rows, and returns for each mixture the members,
-    the mass and the log-likelihood, as the kernel adds them up. What is returned is the
-    last mixture of each start that such a pass has looked at.
+    the mass and the log-likelihood, as the kernel adds them up. Returns the last
+    mixture of each start that such a pass has evaluated.
     """
     runs: dict[int, Fitted] = {}
     ahead = dict(enumerate(starts))
@@ -358,7 +359,7 @@ def climb(
 
 
 def expect_rows(rows: Rows, n_jobs: int | None, mixtures: list[Mixture]) -> list:
-    """Pass over distinct rows, a thread for each mixture."""
+    """Pass over distinct rows, one thread per mixture."""
     tasks = [(rows, mixture) for mixture in mixtures]
     return parallel.run(_expect, tasks, n_jobs=n_jobs)
 

@@ -4,15 +4,15 @@ An object is a row of M ones, one per clustering that contains it; a centroid is
 weighted mean of rows, per clustering a distribution over base clusters. Whatever the
 divergence, the distance to a centroid is M look-ups in a table of base clusters. It
 runs on the distinct label rows with their numbers of objects, which is exact: objects
-with equal rows are always nearest to the same centre. All that is summed over rows is
-an integer, so threads and blocks cannot change a bit of the result.
+with equal rows are always nearest to the same centre. All sums over rows are sums of
+integers, so threads and blocks cannot change a bit of the result.
 
 One descent serves both ways of passing over the rows: in memory each start by itself,
-with bounds that tell which rows cannot have changed; where the distinct rows are too
-many to keep, all starts together, one pass over the label rows per round. Only the rows
-to start from are drawn otherwise there: every object has a clock, a hash of the seed
-and its number, and those that ring first are taken, so that a row is drawn with a
-chance proportional to its number of objects, as in memory.
+with bounds that show which rows cannot have changed; if there are too many distinct
+rows to keep, all starts together, one pass over the label rows per round. Only the
+starting rows are drawn differently in that case: every object has a clock, a hash of
+the seed and its number, and those that ring first are used, so that a row is drawn with
+a probability proportional to its number of objects, as in memory.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ensclust._ensemble.flow import Counts, Cut, TooManyRowsError
 from ensclust._support import parallel
 from ensclust._trees.known_rows import Affinity, histogram
 
-_NEVER = 1e300  # score of a centre that nobody may join
-_SMALL = 2**20  # look-ups below which waking a second thread costs more
+_NEVER = 1e300  # score of a centre that no row may join
+_SMALL = 2**20  # look-ups below which a second thread does not pay off
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +126,11 @@ class Divergence(Protocol):
         """Return what the tables leave out of the objective."""
 
     def largest_constant(self, n_objects: int) -> float:
-        """Return a bound of it, where the rows are not at hand."""
+        """Return a bound on it, for when the rows are not available."""
 
 
 class Unweighted:
-    """What a Divergence says where objects count once and tables leave nothing out."""
+    """The part of a Divergence if objects count once and tables are complete."""
 
     def weights(self, rows: Rows) -> np.ndarray:
         """Every object counts once."""
@@ -160,9 +160,9 @@ class Centres:
     members : ndarray of shape (Nc, k)
         Objects of each base cluster and centre.
     names : ndarray of shape (k,)
-        The label of each centre, -1 for one that nobody may join.
+        The label of each centre, -1 for one that no row may join.
     affinity : Affinity
-        By which memberships are told.
+        Determines memberships.
     """
 
     fitted: ClassVar[dict[str, Any]] = {}
@@ -233,7 +233,7 @@ class OneHotKMeans:
     settings: dict[str, Any]
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Descend from several starts; the least objective is kept."""
+        """Descend from several starts; the smallest objective is kept."""
         found = onehot_kmeans(counts, n_clusters, **self.settings)
         k = found.members.shape[1]
         assignment = Centres(
@@ -249,7 +249,7 @@ class OneHotKMeans:
 
 
 class Descent(NamedTuple):
-    """Where one start, or the best of several, has come to.
+    """The result of one start, or the best of several.
 
     Attributes
     ----------
@@ -258,10 +258,10 @@ class Descent(NamedTuple):
     members : ndarray of shape (Nc, k)
         Objects of each base cluster and centre in that round.
     trace : ndarray of shape (rounds,)
-        Objective of each round: the distances to the centroids of the round before.
+        Objective of each round: the distances to the centroids of the previous round.
     labels : ndarray of shape (N,) or None
-        Centre of each object; a centre may be without objects. None where the rows are
-        too many to keep.
+        Centre of each object; a centre may be without objects. None if there are too
+        many rows to keep.
     """
 
     tables: tuple[np.ndarray, np.ndarray]
@@ -294,8 +294,8 @@ def onehot_kmeans(
     divergence : Divergence
         Weights and distances.
     init : "random" or array-like of shape (n_clusters,) or (n_starts, n_clusters)
-        The objects whose rows are the first centroids. "random" draws ``n_init`` times
-        distinct rows, each with a chance proportional to its number of objects.
+        The objects whose rows are the first centroids. "random" draws distinct rows
+        ``n_init`` times, each with a probability proportional to its number of objects.
     n_init, max_iter : int
         Random starts, and rounds per start.
     tol : float
@@ -303,23 +303,24 @@ def onehot_kmeans(
         does a round in which no row moves.
     repair : bool
         Whether a random row becomes the centroid of an empty cluster, drawn like the
-        starts among the rows that differ from their own centroid; else it vanishes.
+        starts among the rows that differ from their own centroid; otherwise it
+        vanishes.
     seed : int
-        Decides random choices.
+        Determines random choices.
     n_jobs : int or None
-        Threads; None is one per core. Never changes the result.
+        Number of threads; None means one per core. Never changes the result.
 
     Returns
     -------
     Descent
-        From the start with the least objective. Time F M k look-ups per round for F
-        distinct rows, less where bounds show that a row stays; memory F M labels, 20 F
+        From the start with the smallest objective. Time F M k look-ups per round for F
+        distinct rows, less if bounds show that a row stays; memory F M labels, 20 F
         bytes per thread and a few Nc x k tables.
 
     Notes
     -----
     A clustering that does not contain an object is left out of its distance and of the
-    centroids. A centroid of which no member is in a clustering takes that of a random
+    centroids. If no member of a centroid is in a clustering, it is that of a random
     base cluster there, drawn once per start. The objective never rises.
 
     Examples
@@ -378,7 +379,7 @@ def check_init(init: Any, n_clusters: int, n_objects: int) -> np.ndarray | None:
 
 
 def draw_rows(rng: np.random.Generator, counts: np.ndarray, n: int) -> np.ndarray:
-    """Draw at most n distinct rows, each draw with chances proportional to counts.
+    """Draw at most n distinct rows, with probabilities proportional to counts.
 
     The row whose clock of rate ``counts`` rings first is drawn first.
     """
@@ -395,7 +396,7 @@ class Problem:
     Attributes
     ----------
     rows : Rows
-        The distinct rows; none where there are too many to keep.
+        The distinct rows; none if there are too many to keep.
     divergence : Divergence
         Weights and distances.
     weights : ndarray of shape (F,)
@@ -414,13 +415,13 @@ class Problem:
 
     @classmethod
     def of(cls, rows: Rows, divergence: Divergence) -> Problem:
-        """Return the problem of rows that are all at hand."""
+        """Return the problem of rows that are all available."""
         weights = divergence.weights(rows)
         mass = rows.per_cluster(rows.counts * weights)
         return cls(rows, divergence, weights, mass, divergence.constant(rows, weights))
 
     def spare(self, rng: np.random.Generator, k: int) -> np.ndarray:
-        """Draw the base cluster that stands in where a centre has no member."""
+        """Draw the base cluster that is used if a centre has no member."""
         n_base = np.diff(self.rows.start)[:, None]
         return (rng.random((len(n_base), k)) * n_base).astype(np.int64)
 
@@ -446,12 +447,12 @@ class Problem:
         return max(0.0, float(total))
 
     def bounds(self, tables, before) -> tuple[np.ndarray, float]:
-        """Return how far any other centre may have come nearer to a row of each centre.
+        """Return how much nearer other centres may be to the rows of each centre.
 
         A distance changes at most by the largest change of each clustering's look-ups,
         whatever the divergence; a nearest centre with a larger lead stays nearest. The
-        second row is the part that goes with the weight. Also returns the lead beyond
-        which rounding of the distances cannot matter.
+        second row is the part that is multiplied by the weight. Also returns the lead
+        beyond which rounding of the distances cannot matter.
         """
         largest = partial(self.rows.per_clustering, ufunc=np.maximum)
         (table, slope), (old_table, old_slope) = tables, before
@@ -473,7 +474,7 @@ def descend(
     max_iter: int,
     tol: float,
 ) -> Generator[tuple, tuple, Descent]:
-    """Move centres until nothing improves: the one descent, whoever passes over rows.
+    """Move centres until nothing improves, however rows are passed over.
 
     Parameters
     ----------
@@ -482,16 +483,16 @@ def descend(
     centres : tuple of ndarray
         Members and mass of the first centres.
     accepted : callable
-        ``accepted(centres, tables, totals)`` is told of each round that counts, may put
-        a row into empty centres, and returns whether it did.
+        ``accepted(centres, tables, totals)`` is called for each round that counts, may
+        put a row into empty centres, and returns whether it did.
     max_iter, tol
         As in :func:`onehot_kmeans`.
 
     Yields
     ------
     tables
-        Of each round. Wants back ``totals``, the members and mass of the nearest
-        centres, and whether any row moved.
+        Of each round. Expects ``totals``, the members and mass of the nearest centres,
+        and whether any row moved, to be sent back.
     """
     trace: list[float] = []
     kept: Any = None
@@ -516,7 +517,7 @@ def _best_of(starts: deque, descent: Callable) -> tuple[float, int, Descent | No
     """Take starts from the queue until it is empty; return the best of them.
 
     Threads share the queue. Of equal objectives the first start wins, so it does not
-    matter who took which.
+    matter which thread took which.
     """
     best: Any = (np.inf, -1, None)
     while True:
@@ -537,7 +538,7 @@ def _from_rows(
     first: np.ndarray,
     rng: np.random.Generator,
 ) -> Descent:
-    """Descend from some of the distinct rows, looking again only at those in doubt."""
+    """Descend from some of the distinct rows, re-examining only doubtful ones."""
     rows, k = problem.rows, len(first)
     spare, centres = problem.spare(rng, k), rows.empty(k)
     _put(centres, range(k), rows, problem.weights, first)
@@ -564,7 +565,7 @@ def _from_rows(
 
 
 def _assign(problem: Problem, tables, state: tuple, totals: tuple, threads) -> int:
-    """Find the nearest centres, count members over, return how many rows moved."""
+    """Find the nearest centres, update members, return how many rows moved."""
     rows, k = problem.rows, tables[0].shape[1]
     small = rows.labels.size * k < _SMALL
     spans = parallel.blocks(len(rows.labels), 1 if small else threads)
@@ -581,7 +582,7 @@ def _assign(problem: Problem, tables, state: tuple, totals: tuple, threads) -> i
 
 
 def _repair(problem: Problem, centres, labels, rng) -> bool:
-    """Make a random row the only member of each empty centre, if one can help."""
+    """Make a random row the only member of each empty centre, if that helps."""
     empty = np.flatnonzero(~centres[1].any(axis=0))
     rows, weights = problem.rows, problem.weights
     candidates = np.flatnonzero(len(empty) and _differ(rows, weights, labels, *centres))
@@ -689,7 +690,7 @@ def draw(
     k: int,
     among: Callable | None = None,
 ) -> tuple[list[Drawn], np.ndarray]:
-    """Draw k distinct rows for each start, in one pass; also sum weights (Nc,)."""
+    """Draw k distinct rows for each start, in one pass; also sum weights, (Nc,)."""
     return counts.fold(
         partial(
             _ring,

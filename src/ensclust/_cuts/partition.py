@@ -27,7 +27,7 @@ from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
-_MAX_WORK = 5e8  # starts times n k^2: some seconds
+_MAX_WORK = 5e8  # starts times n k^2: a few seconds
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
 _SPARSE_TOTAL = 1e9  # with millions of edges, in 32 bits
@@ -42,15 +42,15 @@ class NormalisedCut:
     W : array-like of shape (n, n)
         Symmetric, non-negative weights, diagonal included.
     mass : ndarray of shape (n,) or None
-        How many nodes each stands for, above 0; None is one each.
+        How many nodes each one represents, above 0; None means one each.
     exact : bool, default=False
-        Whether the eigenvectors are those of LAPACK whatever the number of nodes.
+        Whether LAPACK computes the eigenvectors for any number of nodes.
 
     Notes
     -----
     Offset-regularised normalised cut of Cour, Yu and Shi with the discretisation of
     Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
-    so that the result does not hang on the numbering of nodes. Time n^3 once for the
+    so that the result does not depend on the numbering of nodes. Time n^3 once for the
     eigenvectors (n^2 k above 1,000 nodes, where they are found by iteration), then for
     each number of parts n k^2 per round and start. Memory 2 n^2.
 
@@ -97,15 +97,15 @@ class NormalisedCut:
         n_clusters : int
             Number of parts.
         random_state : int, RandomState instance or None
-            Draws the rows at which the discretisation starts.
+            Determines the rows at which the discretisation starts.
         n_starts : int, default=50
-            Number of starts, fewer (but at least 5) where n k^2 is above 10^7; the
-            partition with the least :func:`ncut_value` is kept.
+            Number of starts, fewer (but at least 5) if n k^2 is above 10^7; the
+            partition with the smallest :func:`ncut_value` is kept.
 
         Returns
         -------
         ndarray of shape (n,)
-            Part of each node; some part may stay empty.
+            Part of each node; parts may be empty.
         """
         n = len(self)
         k = check_n_clusters(n_clusters, n)
@@ -122,7 +122,7 @@ class NormalisedCut:
         with parallel.one_blas_thread():  # the matrices are too small for more
             found = discretise.partitions(rows, starts)
             values = _values(self._graph, self._degree, found, k)
-        # Of values that are equal to rounding the first is taken.
+        # Of values that are equal up to rounding, the first is used.
         return found[int(np.argmax(values <= values.min() + 1e-12))]
 
 
@@ -161,16 +161,16 @@ def metis(
     Returns
     -------
     ndarray of shape (n_seeds, n)
-        Part of each node, one row per run; some part may stay empty.
+        Part of each node, one row per run; parts may be empty.
 
     Notes
     -----
     Multilevel recursive bisection. Edge weights are scaled to sum to 1e8 (1e9 in a
     sparse array) and rounded, node weights too; an edge that rounds to 0 is dropped. A
-    node heavier than a part should be counts as one part: METIS would leave parts empty
-    beside it, and complain on stdout. METIS draws from the C library, so a seed gives
-    the same parts on one platform. Needs pymetis: ``pip install "ensclust[metis]"``.
-    Time about proportional to the number of edges.
+    node heavier than a part should be counts as one part: otherwise METIS would leave
+    parts empty and complain on stdout. METIS uses the random numbers of the C library,
+    so a seed gives the same parts on one platform only. Needs pymetis: ``pip install
+    "ensclust[metis]"``. Time about proportional to the number of edges.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def metis(
 def metis_runs(
     W: Any, sizes: npt.ArrayLike, seed: int, n_init: int
 ) -> Callable[[int], list[np.ndarray]]:
-    """Return what parts a graph by several runs of METIS, each way once."""
+    """Return a function that partitions a graph by several runs of METIS."""
     seeds = check_random_state(seed).randint(2**31 - 1, size=n_init).tolist()
 
     def distinct(k: int) -> list[np.ndarray]:
@@ -211,11 +211,11 @@ def metis_runs(
 def import_metis(
     what: str = 'partitioner="metis"', instead: str = 'partitioner="ncut"'
 ):
-    """Import pymetis, or raise with the install line and the way around it."""
+    """Import pymetis, or raise with the install line and an alternative."""
     try:
         return import_optional("pymetis", what, "metis")
     except ImportError as error:
-        msg = f"{error}, or use {instead}, which needs nothing."
+        msg = f"{error}, or use {instead}, which does not need it."
         raise ImportError(msg, name=error.name) from error
 
 
@@ -264,7 +264,7 @@ class TransferCut:
     def embedding(self, n_clusters: int) -> np.ndarray:
         """Return unit rows for the left nodes, (n, k) float64; k at most min(n, m).
 
-        A node outside of the k leading eigenvectors has a row of zeros.
+        A node outside the k leading eigenvectors has a row of zeros.
         """
         n, m = self._scaled.shape
         eigenvalues, vectors = self._spectrum.leading(
@@ -285,8 +285,8 @@ class TransferCut:
         Returns
         -------
         ndarray of shape (n,)
-            Part of each left node; fewer parts than ``n_clusters`` where fewer rows
-            of the embedding differ.
+            Part of each left node; fewer parts than ``n_clusters`` if fewer rows of the
+            embedding differ.
         """
         from sklearn.cluster import KMeans  # noqa: PLC0415  a second to import
         from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
@@ -308,12 +308,12 @@ class RowCut:
     Attributes
     ----------
     partitions : callable
-        ``partitions(k)`` gives one or more ways to part the rows, (F,) each; that is
-        kept which has most parts, then whose labels share most with the inputs.
+        ``partitions(k)`` gives one or more partitions of the rows, (F,) each; the one
+        with most parts is kept, then the one whose labels share most with the inputs.
     fitted : dict
         Fitted attributes of every cut.
     weights : ndarray of shape (M,) or None
-        Weights of the base clusterings; None is all alike.
+        Weights of the base clusterings; None means all equal.
     """
 
     partitions: Callable[[int], list[np.ndarray]]
@@ -321,7 +321,7 @@ class RowCut:
     weights: np.ndarray | None = None
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Part the rows; others take the label of the nearest, by co-association."""
+        """Partition the rows; others get the label of the nearest by co-association."""
         fragments = counts.fragments()
         n_parts = min(n_clusters, len(fragments.counts))
         found = self.partitions(n_parts)
@@ -381,7 +381,7 @@ def _integers(weights: np.ndarray, total: float = _METIS_TOTAL) -> np.ndarray:
 
 
 def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
-    """Return node weights of which none exceeds the mean weight of k parts."""
+    """Return node weights, none above the mean weight of k parts."""
     capped = np.maximum(np.asarray(sizes, np.float64), 1)
     while capped.max() > capped.sum() / k * (1 + 1e-6):
         capped = np.minimum(capped, capped.sum() / k)
@@ -389,7 +389,7 @@ def _capped(sizes: npt.ArrayLike, k: int) -> np.ndarray:
 
 
 def _values(graph, degree, found: list[np.ndarray], k: int) -> np.ndarray:
-    """Return the value of each partition, worked out once for equal ones."""
+    """Return the value of each partition, computed once for equal ones."""
     known: dict[bytes, float] = {}
     keys = [labels.tobytes() for labels in found]
     for key, labels in zip(keys, found, strict=True):

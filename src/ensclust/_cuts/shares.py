@@ -1,4 +1,4 @@
-"""Label rows shared out among clusters, as base clusters say; the largest wins."""
+"""Label rows distributed among clusters by their base clusters; the largest wins."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ensclust._support import parallel
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """An Assignment: base clusters share out a row among columns; the largest wins.
+    """An Assignment: base clusters distribute a row among columns; the largest wins.
 
-    Of shares that are equal but for rounding the first column's wins. Columns that win
-    no object are left out when columns are numbered, so that new objects cannot fall
-    into them either.
+    Of shares that are equal up to rounding, that of the first column wins. Columns that
+    win no object are left out when columns are numbered, so that new objects cannot
+    fall into them either.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Shares:
 def steady(values: np.ndarray) -> np.ndarray:
     """Round to 42 binary digits of the largest value, at least 0.
 
-    Sums that are equal then stay equal, in whatever order BLAS adds.
+    Equal sums then stay equal, in whatever order BLAS adds.
     """
     unit = 2.0 ** (np.frexp(values.max(initial=0))[1] - 42)
     return np.rint(values / unit) * unit

@@ -11,7 +11,7 @@ from ensclust._support import parallel
 
 _SMALL = 1000  # rows up to which one thread works
 _LARGE = 1000  # rows from which a few eigenvectors are found by iteration
-_NARROWEST = 32  # vectors that are iterated together, or twice as many, and so on
+_NARROWEST = 32  # vectors that are iterated together, then twice as many, and so on
 _BLOCKS = 7  # powers of the matrix in one basis
 _RESTARTS = 10
 _SETTLED = 1e-12  # residual of an eigenvector
@@ -25,7 +25,7 @@ class Spectrum:
     A : ndarray of shape (n, n)
         A symmetric float64 matrix, which is overwritten.
     exact : bool, default=False
-        Whether LAPACK finds the vectors whatever the number of rows.
+        Whether LAPACK computes the vectors for any number of rows.
 
     Notes
     -----
@@ -37,7 +37,7 @@ class Spectrum:
     Above 1,000 rows, fewer than n / 10 vectors are found by block Krylov iteration from
     a fixed start instead, until their residuals are below 1e-12, in time n^2 k. All k
     up to 28, 56, 112, ... share one such iteration. Either way the vectors for k do not
-    depend on which others were asked for.
+    depend on which others were requested.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Spectrum:
     def _reduced(self) -> tuple:
         """A = Q T Q^T: Q as Householder reflections, and the tridiagonal T.
 
-        Last comes the room of syevr: sizes of blocks, and so rounding, hang on it.
+        Last comes the workspace of syevr: block sizes, and so rounding, depend on it.
         """
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
@@ -87,7 +87,7 @@ class Spectrum:
     def _vectors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         reflections, diagonal, beside, scales, n_work = self._reduced
         n = len(diagonal)
-        if n == 1:  # nothing beside the diagonal, which older SciPy does not take
+        if n == 1:  # nothing off the diagonal, which older SciPy does not accept
             return diagonal.copy(), np.ones((1, 1))
         solve = partial(
             linalg.eigh_tridiagonal,
@@ -101,7 +101,7 @@ class Spectrum:
             eigenvalues, vectors = solve(lapack_driver="stebz")
         except linalg.LinAlgError:  # bisection can fail where many are equal
             eigenvalues, vectors = solve(lapack_driver="stemr")
-        # The first row is no part of the reflections.
+        # The first row is not part of the reflections.
         below = np.asfortranarray(vectors[1:])
         vectors[1:] = lapack.dormqr(
             "L", "N", reflections[1:, :-1], scales, below, n_work, overwrite_c=1
@@ -112,8 +112,8 @@ class Spectrum:
 class _Iteration:
     """Rounds of block Krylov iteration from a fixed start, as many as were needed.
 
-    Each k takes its vectors from the first round in which they have settled, whatever
-    other k have needed.
+    Each k takes its vectors from the first round in which they have converged, whatever
+    other k needed.
     """
 
     def __init__(self, A: np.ndarray, width: int):
@@ -123,7 +123,7 @@ class _Iteration:
         self._rounds: list[tuple[np.ndarray, np.ndarray, int]] = []
 
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the k largest eigenvalues and vectors; None if they do not settle."""
+        """Return the k largest eigenvalues and vectors, None without convergence."""
         for i in range(_RESTARTS):
             if i == len(self._rounds):
                 self._rounds.append(self._go_on())
@@ -133,7 +133,7 @@ class _Iteration:
         return None
 
     def _go_on(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return eigenvalues, vectors, and how many of the largest have settled."""
+        """Return eigenvalues, vectors, and how many of the largest have converged."""
         basis, product = self._krylov(self._next)
         width = self._next.shape[1]
         values, turn = linalg.eigh(basis.T @ product, check_finite=False, driver="evd")
@@ -155,7 +155,7 @@ class _Iteration:
             Q = product[:, begin:end] = self._matrix @ Q
             if i < _BLOCKS - 1:
                 known = basis[:, :end]
-                for _ in range(2):  # once leaves too much of what is known
+                for _ in range(2):  # one pass leaves too much of the known vectors
                     Q = Q - known @ (known.T @ Q)
                 Q = np.linalg.qr(Q)[0]
         return basis, product

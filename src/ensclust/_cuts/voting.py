@@ -24,19 +24,19 @@ class Vote:
 
     The score of a meta-cluster is the mean, over its base clusters, of the object's
     membership, times the weight of the base cluster; the mean is weighted by the
-    clusterings that they come from. Ties are drawn at random by a hash of the seed and
-    the label row: equal rows get equal labels, wherever they stand.
+    clusterings that they come from. Ties are decided by a hash of the seed and the
+    label row: equal rows get equal labels, wherever they are.
 
     Attributes
     ----------
     meta_labels : ndarray of shape (Nc,)
         Meta-cluster of each base cluster, -1 for none.
     seed : int
-        Decides ties.
+        Determines ties.
     weights : ndarray of shape (M,) or None
-        Weights of the base clusterings; None is all alike.
+        Weights of the base clusterings; None means all equal.
     cluster_weights : ndarray of shape (Nc,) or None
-        Weights of the base clusters, above 0; None is 1 each.
+        Weights of the base clusters, above 0; None means 1 each.
     """
 
     meta_labels: np.ndarray
@@ -75,7 +75,7 @@ class Vote:
         return np.divide(scores, total, out=scores, where=total > 0)
 
     def check(self, counts: Counts, n_clusters: int) -> None:
-        """Raise unless base clusters have votes for some of so many clusters."""
+        """Raise unless base clusters vote for existing clusters."""
         shape = (counts.n_base_clusters,)
         check_array("meta_labels", self.meta_labels, shape, low=-1, stop=n_clusters)
         check_array("seed", np.array(self.seed), (), low=0, stop=2**64)
@@ -87,13 +87,13 @@ class Vote:
             check_array("weights", self.cluster_weights, shape, kinds="f", low=0)
 
     def without_losers(self, used: np.ndarray) -> Vote:
-        """Return a vote without the meta-clusters that are not used, and no gaps."""
+        """Return a vote without unused meta-clusters, numbered without gaps."""
         rank = np.full(self.meta_labels.max() + 2, -1)
         rank[used] = np.arange(len(used))
         return replace(self, meta_labels=rank[self.meta_labels])
 
     def _votes(self, rows: Ensemble) -> tuple[np.ndarray, ...]:
-        """Return meta labels, what votes weigh, (Nc,), and what they are divided by."""
+        """Return meta labels, weights of votes, (Nc,), and their divisors."""
         meta = np.asarray(self.meta_labels, np.int64)
         weights = np.ones(rows.n_clusterings) if self.weights is None else self.weights
         weight = np.repeat(weights, rows.cluster_counts).astype(np.float64)
@@ -116,14 +116,14 @@ class MetaClusters:
     Attributes
     ----------
     partitions : callable
-        ``partitions(k)`` gives one or more ways to part the base clusters, (Nc,) each;
-        that is kept whose labels share most with the inputs.
+        ``partitions(k)`` gives one or more partitions of the base clusters, (Nc,) each;
+        the one whose labels share most with the inputs is kept.
     seed, weights, cluster_weights
         Those of the vote.
     fitted : dict
         Fitted attributes of every cut.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
     """
 
     partitions: Callable[[Any], list[np.ndarray]]
@@ -134,7 +134,7 @@ class MetaClusters:
     cluster_weights: np.ndarray | None = None
 
     def cut(self, n_clusters: int | None, counts: Counts) -> Cut:
-        """Part the base clusters, and let objects vote."""
+        """Partition the base clusters, and let objects vote."""
         most = counts.n_base_clusters
         parts = self.partitions(None if n_clusters is None else min(n_clusters, most))
         own = (self.seed, self.weights, self.cluster_weights)
@@ -151,9 +151,9 @@ class Ballot(NamedTuple):
     first : ndarray of shape (k,)
         The first object of each meta-cluster.
     shared : ndarray of shape (k, Nc) or None
-        Objects that each meta-cluster shares with each base cluster, if asked for.
+        Objects that each meta-cluster shares with each base cluster, if requested.
     labels : ndarray or None
-        The winners, where all objects voted at once.
+        The winners, if all objects voted at once.
     """
 
     first: np.ndarray
@@ -167,8 +167,8 @@ def settle(
     """Vote until every meta-cluster has an object; return the best of several votes.
 
     Base clusters of a meta-cluster that wins no object lose their vote (meta label -1),
-    so that new objects cannot fall into it either. Best is who has most clusters, then
-    who shares most with the base clusterings. One pass over the objects per round; of
+    so that new objects cannot fall into it either. The best vote has the most clusters,
+    then shares most with the base clusterings. One pass over the objects per round; for
     a single vote it ends when every meta-cluster has an object.
     """
     votes, several = list(votes), len(votes) > 1
@@ -200,7 +200,7 @@ def settle(
 def _ballots(
     rows: Ensemble, start: int, *, votes: list[Vote], tables, keep, n_jobs
 ) -> list[Ballot]:
-    """Vote on some rows, of which the first has the number ``start``."""
+    """Vote on some rows; ``start`` is the number of the first."""
     found = []
     for vote in votes:
         k = int(vote.meta_labels.max()) + 1

@@ -108,7 +108,7 @@ def contingency(ensemble: Ensemble, labels: npt.ArrayLike) -> np.ndarray:
     -------
     ndarray of shape (k, Nc), int64
         Objects with a negative label are not counted. Time N M, memory about 40 N bytes
-        besides the result.
+        in addition to the result.
     """
     labels = check_labelling(labels, ensemble.n_objects)
     n_clusters = int(labels.max(initial=-1)) + 1
@@ -194,7 +194,8 @@ def counts_ari(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> floa
 def table_ecs(table: np.ndarray) -> float:
     """Return the element-centric similarity of a contingency table, NaN if empty.
 
-    Per object: the size of the overlap of its two clusters, over that of the larger.
+    Per object: the size of the overlap of its two clusters divided by that of the
+    larger.
     """
     n = int(table.sum())
     if not n:
@@ -242,7 +243,7 @@ def _pairwise(ensemble: Counts, scale: Callable, n_jobs: int | None) -> np.ndarr
 def crowd_agreement(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the normalised crowd agreement of each clustering, (M,), at most 1.
 
-    The mean NMI with the others, divided by the larger of the two entropies, over the
+    The mean NMI with the others (by the larger of the two entropies), divided by the
     largest such mean (NCAI of Huang, Lai and Wang 2015). All 1 without any agreement.
 
     Examples

@@ -425,7 +425,7 @@ class Ensemble:
         return self.recode_columns(label_columns(labels))
 
     def recode_columns(self, columns: Sequence[Any]) -> Ensemble:
-        """Do the same as :meth:`recode` for labels given as M columns."""
+        """Like :meth:`recode`, for labels given as M columns."""
         if len(columns) != self.n_clusterings:
             msg = (
                 f"labels has {len(columns)} columns; the ensemble has "

@@ -27,7 +27,7 @@ def read_arrays(
     Parameters
     ----------
     path : Path
-        The file; its content, not its name, tells the format.
+        The file; its content, not its name, determines the format.
     names : collection of str or None
         The arrays of an NPZ file to read; None reads all.
 

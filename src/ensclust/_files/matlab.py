@@ -32,9 +32,9 @@ _CLASSES = {"double", "single", "logical", *_INTEGERS}
 def open_matlab(path: Path, wanted: Sequence[str], content: str) -> Source:
     """Return a table of a MATLAB file: the named matrices, or the only one.
 
-    If there is one matrix besides vectors, it is the table, and the vectors, such as
-    the true classes, are left out. It is transposed if their length matches the number
-    of its columns rather than of its rows.
+    If there is one matrix in addition to vectors, it is the table, and the vectors,
+    such as the true classes, are left out. It is transposed if their length matches the
+    number of its columns rather than of its rows.
     """
     with _reading(path):
         with path.open("rb") as file:
@@ -97,7 +97,7 @@ def _survey(path: Path) -> tuple[dict[str, tuple[int, ...]], Any]:
 def _matrices(path: Path, order: str) -> Iterator[tuple[str, tuple[int, ...], Any]]:
     """Yield name, shape and reader of each matrix of real numbers in version 5.
 
-    A reader of our own, since SciPy's crashes the process on some damaged files. A
+    Our own reader, since SciPy's crashes the process on some damaged files. A
     matrix is only unpacked when it is read, and only as far as its shape requires.
     """
     with path.open("rb") as file:
@@ -218,8 +218,10 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         with ignoring(Warning):  # about duplicate names
             yield
-    except (MemoryError, ImportError):
+    except ImportError:
         raise
     except Exception as error:
-        msg = f"{path} cannot be read as a MATLAB file: {error}"
-        raise ValueError(msg) from error
+        no_memory = isinstance(error, MemoryError)
+        cause = error if str(error) or not no_memory else "it asks for too much memory."
+        msg = f"{path} cannot be read as a MATLAB file: {cause}"
+        raise (MemoryError if no_memory else ValueError)(msg) from error

@@ -101,7 +101,7 @@ def from_arrays(
         positions: list[int], within: range | None = None
     ) -> Iterator[list[np.ndarray]]:
         for rows in row_blocks(within or range(n_rows), len(positions)):
-            # Mapped anew, so that the pages of earlier blocks are released.
+            # Mapped again, so that the pages of earlier blocks are released.
             mapped = _load(path) if path.suffix.lower() == ".npy" else arrays
             chosen = ((mapped[name], i) for name, i in (columns[p] for p in positions))
             block = [

@@ -66,7 +66,8 @@ class Table:
     empty : ndarray of shape (n_objects, n_columns) or None
         Which labels are -1 because their cells are empty; None if no cell is.
     categories : Table or None
-        Text columns besides the features, as labels, with ``categorical="join"``.
+        Text columns, in addition to the features, as labels; with
+        ``categorical="join"``.
     notes : tuple of str
         What the reader used as ids, left out or filled in, in words.
     texts : tuple of list of str or None

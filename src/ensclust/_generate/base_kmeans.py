@@ -22,12 +22,12 @@ from ensclust._support.features import Frame
 from ensclust._support.validation import check_choice, check_integer, unexpected
 
 SAMPLE = 20_000  # size of the sample that runs converge on, if there are more objects
-_PER_CENTRE = 50  # least objects of the sample per centre
+_PER_CENTRE = 50  # minimum objects of the sample per centre
 _VISITS = 500_000  # objects that "auto" visits in all passes together
 
 
 class Effort(NamedTuple):
-    """How long k-means runs go on.
+    """How long k-means runs continue.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Effort(NamedTuple):
         check_integer(self.max_iter, "max_iter")
         is_number = isinstance(self.tol, int | float) and not isinstance(self.tol, bool)
         if not is_number or not 0 <= self.tol < np.inf:
-            raise unexpected(self.tol, "tol", "a number from 0 on")
+            raise unexpected(self.tol, "tol", "a number >= 0")
         if isinstance(self.passes, str):
             check_choice(self.passes, "effort", ("auto", "full"))
         else:
@@ -140,7 +140,7 @@ def fit(
     frame : Frame
         Shift, unit and precision of the features.
     effort : Effort
-        How long runs go on.
+        How long runs continue.
     n_jobs : int or None
         Number of threads.
     """
@@ -176,7 +176,7 @@ def fit(
 
 
 def _together(views: list[View]) -> list[list[int]]:
-    """Group runs that see the same: all that see everything, each other one alone."""
+    """Group runs that see the same features: all that see everything; others alone."""
     whole = [run for run, view in enumerate(views) if view.is_whole]
     others = [[run] for run, view in enumerate(views) if not view.is_whole]
     return [whole, *others] if whole else others

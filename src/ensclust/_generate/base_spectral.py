@@ -33,7 +33,7 @@ REPRESENTATIVES = 400  # per run, unless there are few objects or many clusters
 _PER_REPRESENTATIVE = 10  # objects that each is a centre of
 _ROUNDS = 3  # iterations of k-means that find them
 _MAX_ITER = 10  # of k-means of the points
-_LEAST = 1e-12  # least affinity, of objects far from all representatives
+_LEAST = 1e-12  # minimum affinity, for objects far from all representatives
 _HEIGHT = 8192  # rows processed at a time
 
 

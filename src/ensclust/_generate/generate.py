@@ -86,8 +86,8 @@ def generate(
         A k-means run ends when the sum of the squared moves of its centres is at most
         this share of the mean variance of the features, as in scikit-learn.
     effort : "auto", "full" or int, default="auto"
-        How long k-means goes on if there are more than 20,000 objects. Runs converge on
-        a random sample of 20,000 objects (or 50 per centre, if that is more). Then
+        How long k-means continues if there are more than 20,000 objects. Runs converge
+        on a random sample of 20,000 objects (or 50 per centre, if that is more). Then
         passes over all objects refine the centres, at most this many: "full" allows
         ``max_iter``, "auto" 500,000 / N, but at least 1, which gives an equally good
         consensus (see the page "Speed and memory"). 0 keeps the centres of the sample.
@@ -110,17 +110,17 @@ def generate(
     -----
     K-means is implemented here: greedy k-means++, then Lloyd's algorithm for all runs
     together, which skips objects that cannot change their centre. Time ``N k d`` per
-    iteration and run at most; memory, beside ``X`` and the labels, a float32 copy of
-    the objects that runs converge on, at most 20,000 or 50 per centre (none if ``X`` is
-    float32, small enough, and its medians are near 0), with 8 bytes for each of them
-    and each run, dropped above 256 MB. Sparse rows stay sparse. Centres are means of
-    fixed-point sums, so the result is the same for any ``n_jobs``, block size and
-    engine. Numbers are float32, unless a test on a sample shows that this would assign
-    some objects to other centres than float64; features are shifted by their medians
-    and scaled by a power of two if digits would be lost otherwise. A cluster that loses
-    all its objects gets the object farthest from its centre; in passes over all objects
-    its centre stays. Each run with ``max_samples``, ``max_features`` or ``projection``
-    holds a copy of the features it sees.
+    iteration and run at most; memory, in addition to ``X`` and the labels, a float32
+    copy of the objects that runs converge on, at most 20,000 or 50 per centre (none if
+    ``X`` is float32, small enough, and its medians are near 0), with 8 bytes for each
+    of them and each run, dropped above 256 MB. Sparse rows stay sparse. Centres are
+    means of fixed-point sums, so the result is the same for any ``n_jobs``, block size
+    and engine. Numbers are float32, unless a test on a sample shows that this would
+    assign some objects to other centres than float64; features are shifted by their
+    medians and scaled by a power of two if digits would be lost otherwise. A cluster
+    that loses all its objects gets the object farthest from its centre; in passes over
+    all objects its centre stays. Each run with ``max_samples``, ``max_features`` or
+    ``projection`` holds a copy of the features it sees.
 
     "spectral" is U-SPEC [1]_. Each run has p = 400 representatives, or N / 2 if that is
     less, or k + 1 if that is more: centres of three iterations of k-means of 10 p
@@ -131,10 +131,10 @@ def generate(
     (10 iterations) clusters these points. Representatives, s, graph and centres come
     from the same sample that k-means uses, all objects up to 20,000; one more pass
     labels the objects, each by its own features. Time ``N p d + p^3`` per run, linear
-    in N; memory, beside ``X`` and the labels, ``4 k`` bytes for each object of the
-    sample and ``24 p^2`` per thread, and p rows of ``d + 2 k`` numbers that each run
-    keeps. The result is the same for any ``n_jobs``, block size and engine. ``init``,
-    ``max_iter``, ``tol`` and ``effort`` do not change it.
+    in N; memory, in addition to ``X`` and the labels, ``4 k`` bytes for each object of
+    the sample and ``24 p^2`` per thread, and p rows of ``d + 2 k`` numbers that each
+    run keeps. The result is the same for any ``n_jobs``, block size and engine.
+    ``init``, ``max_iter``, ``tol`` and ``effort`` do not change it.
 
     A clusterer with ``predict`` labels all objects by it, so that new objects are
     treated alike. There is no warning if a run does not converge: it is a base
@@ -153,7 +153,7 @@ def generate(
     >>> generate(load_iris().data, 10, base_k=(3, 12), random_state=0)
     Ensemble(n_objects=150, n_clusterings=10, n_base_clusters=71)
 
-    Two half moons, which k-means cannot tell apart:
+    Two half moons, which k-means cannot separate:
 
     >>> from sklearn.datasets import make_moons
     >>> from sklearn.metrics import adjusted_rand_score
@@ -171,7 +171,7 @@ def generate(
     >>> (runs.labels == -1).sum(axis=0).tolist()
     [0, 30, 0, 30]
 
-    Clusterings made elsewhere join by ``Ensemble.from_clusterings``:
+    ``Ensemble.from_clusterings`` adds clusterings made elsewhere:
 
     >>> from ensclust import Ensemble
     >>> leiden = load_iris().target
@@ -207,7 +207,7 @@ def _write(generator: EnsembleGenerator, X: Any, path: Any) -> Blocks:
     """
     if sparse.issparse(X):
         msg = (
-            "X is sparse, which out= does not take. Leave it out, or pass the rows as "
+            "X is sparse, which out= cannot write. Leave it out, or pass the rows as "
             "dense blocks."
         )
         raise ValueError(msg)

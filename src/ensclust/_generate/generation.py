@@ -43,7 +43,7 @@ from ensclust._support.validation import (
     warn,
 )
 
-SCALE = 'scale="standard" makes all count alike.'
+SCALE = 'scale="standard" gives all the same influence.'
 OWN = {"kmeans": base_kmeans, "spectral": base_spectral}  # by their names for base=
 
 
@@ -205,7 +205,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         if kind in (None, "auto") and (found := uneven(sample, rows)):
             said, cure = found
             if kind == "auto" and not cure:
-                kind, cure = "standard", "All are scaled; scale=None leaves them."
+                kind, cure = "standard", "All are scaled; scale=None turns this off."
             warn(f"{said} {cure or SCALE}")
         if kind == "robust":
             return robust_scaling(sample)
@@ -237,7 +237,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         n = self.n_features_in_
         fitted = self._fitted()
         if len(fitted.models) != (n_clusterings := self.ensemble_.n_clusterings):
-            msg = f"{len(fitted.models)} models are there for {n_clusterings}."
+            msg = f"there are {len(fitted.models)} models for {n_clusterings}."
             raise ValueError(msg)
         for model in fitted.own.values():
             model.check(n)
@@ -284,7 +284,7 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
         """Return the clusterer of each base clustering; warn if runs are equal."""
         base = self.base if isinstance(self.base, list | tuple) else [self.base]
         if not base:
-            msg = "base=[] is empty. Give at least one clusterer."
+            msg = "base=[] is empty. Pass at least one clusterer."
             raise ValueError(msg)
         for clusterer in base:
             _check_base(clusterer)
@@ -295,8 +295,8 @@ class EnsembleGenerator(LinkedToSite, TransformerMixin, BaseEstimator):
             if not varies(clusterer):
                 warnings.warn(
                     f"{counts[m]} base clusterings are equal: {clusterer!r} has "
-                    "neither n_clusters nor random_state. Give a list of "
-                    f"{type(clusterer).__name__} with other settings and "
+                    "neither n_clusters nor random_state. Pass a list of "
+                    f"{type(clusterer).__name__} with different settings and "
                     "n_clusterings=len(list), or max_samples=0.8.",
                     stacklevel=3,
                 )
@@ -327,7 +327,7 @@ class Plan:
     diversity : Diversity
         Which objects and features each of them uses.
     effort : Effort
-        How long k-means goes on.
+        How long k-means continues.
     seed : int
         Determines the sample that k-means converges on.
     shape : tuple of int
@@ -478,13 +478,13 @@ def _check_base(base: Any) -> None:
     if is_own(base):
         return
     if isinstance(base, type) and hasattr(base, "fit_predict"):
-        msg = f"base={base!r} is a class. Give an object of it, {base.__name__}()."
+        msg = f"base={base!r} is a class. Pass an instance, {base.__name__}()."
         raise TypeError(msg)
     if isinstance(base, str) or not hasattr(base, "fit_predict"):
         msg = (
-            f'base={base!r} is not known. Use "kmeans", "spectral", "precomputed" (in '
-            "an estimator), a scikit-learn clusterer such as KMeans(), or a list of "
-            "clusterers."
+            f'base={base!r} is not supported. Use "kmeans", "spectral", "precomputed" '
+            "(in an estimator), a scikit-learn clusterer such as KMeans(), or a list "
+            "of clusterers."
         )
         raise ValueError(msg)
 
@@ -502,14 +502,14 @@ def default_base_k(n_samples: int, ks: Sequence = (None,)) -> tuple[int, int]:
 
 
 def draw_base_k(base_k, n_samples: int, n_clusterings: int, rng) -> list[int]:
-    """Return M numbers of clusters as ``base_k`` asks (see :func:`generate`)."""
+    """Return M numbers of clusters according to ``base_k``, see :func:`generate`."""
     base_k = default_base_k(n_samples) if base_k is None else base_k
     if isinstance(base_k, numbers.Integral) and not isinstance(base_k, bool):
         ks = np.full(n_clusterings, base_k)
     elif isinstance(base_k, tuple) and len(base_k) == 2:
         low, high = (check_integer(k, "base_k") for k in base_k)
         if low > high:
-            msg = f"base_k={base_k} has its lower end above its upper end."
+            msg = f"base_k={base_k} has a lower end above its upper end."
             raise ValueError(msg)
         ks = rng.randint(low, high + 1, size=n_clusterings)
         _check_range(base_k, low, high, n_samples)

@@ -107,7 +107,7 @@ def survey(X: Any) -> Survey:
     """Pass over features once; raise for anything but finite numbers."""
     found = fold(as_blocks(X, "features"), _survey, _join)
     if found is None:
-        msg = "X holds no objects. Give at least one block with a row."
+        msg = "X holds no objects. Pass at least one block with a row."
         raise ValueError(msg)
     return found
 

@@ -19,7 +19,7 @@ def move_nodes(
 ):
     """Move nodes to the community that raises modularity most, until none does.
 
-    A node may also leave for a community of its own. When it moves, its neighbours in
+    A node may also form a new community. When it moves, its neighbours in
     other communities are visited again. Among equally good communities, the first along
     its edges wins.
     """

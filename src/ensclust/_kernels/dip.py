@@ -9,15 +9,15 @@ from ensclust._kernels._jit import jit
 def isolation(
     X,  # IN (n, d) float64
     centres,  # IN (k, d) float64, of a k-means run, two or more
-    least,  # objects that a cluster has at least, or it is not looked at
+    least,  # minimum objects of a cluster; smaller ones are skipped
     found,  # OUT (k,) float64
 ):
     """Write how far each cluster is set apart from its neighbour; return the inertia.
 
     The neighbour has the second nearest centre of most objects of the cluster. The
     objects of both are projected on the line through their centres. Of the larger
-    cluster only those nearest to the other count, as many as the smaller one has. Then
-    it is the dip of these m numbers, times sqrt(m).
+    cluster only those nearest to the other count, as many as the smaller one has. The
+    result is the dip of these m numbers, times sqrt(m).
     """
     n, d = X.shape
     k = len(centres)

@@ -6,7 +6,7 @@ linked list of rows.
 
 All sums are integers (fixed point), so that s(x, y) and s(y, x) are equal to the last
 bit. Bound: N^2 M scale / 4 < 2^63; the caller chooses the scale. Tables of 32 bits are
-twice as fast: they do for regions of n objects with n M scale < 2^32.
+twice as fast, and suffice for regions of n objects with n M scale < 2^32.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from ensclust._kernels._jit import jit
 from ensclust._kernels.square import PAIR_SUMS
 
-LANES = 32  # regions whose tables lie side by side; of 32 bits twice as many
-_BELOW = 1 - 1e-9  # by which rounding cannot lower a bound of sums
+LANES = 32  # regions whose tables lie side by side; twice as many with 32 bits
+_BELOW = 1 - 1e-9  # factor that keeps a bound on sums valid despite rounding
 _BUFFER = 64  # columns written at a time: writing single entries would wait for memory
 
 
@@ -23,7 +23,7 @@ _BUFFER = 64  # columns written at a time: writing single entries would wait for
 def nearest(
     start,  # IN (M + 1,) int64
     S,  # IN (Nc, Nc) uint64 fixed-point similarity; (0, 0) means identity
-    all_pairs,  # IN bool: all pairs of clusterings, not equal ones only
+    all_pairs,  # IN bool: all pairs of clusterings, not only equal ones
     edge,  # IN (R + 1,) int64, first entry of each row
     slots,  # IN (E,) int32, slot of each entry
     count,  # IN (E,) uint32 or uint64, objects of each entry
@@ -32,7 +32,7 @@ def nearest(
     next_member,  # IN (R,) int64, linked lists of the regions' rows, -1 = end
     size,  # IN (R,) float64, objects (or memberships) of the region; 0 = gone
     present,  # IN (R, M) float64, objects per region and clustering; (0, 0): complete
-    queue,  # IN (L,) int64, regions to ask for
+    queue,  # IN (L,) int64, regions to search for
     near,  # OUT (F,) int64, the most similar other region, lowest first
     best,  # OUT (F,) float64, its similarity times the scale and constant divisors
     tables,  # scratch (M * widest, lanes) uint32 or uint64
@@ -111,8 +111,7 @@ def add_row(tables, rows, j, total):
 def mean(total, size, present, x, z):
     """Return a sum over pairs of objects of two regions, divided by their number.
 
-    It is divided once by a number that is the same from both sides, so that the mean
-    is too.
+    The divisor is the same from both sides, and so is the mean.
     """
     pairs = size[x] * size[z]
     if present.shape[0] > 0:

@@ -1,4 +1,4 @@
-"""The first merges, before there is a matrix: nearest leaves, merged ones lifted."""
+"""The first merges, before there is a matrix: nearest leaves, then merged regions."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def closest(
     start,  # IN (M + 1,) int64
     S,  # IN (Nc, Nc) uint32, what two base clusters add to a similarity
     all_pairs,  # IN bool
-    near,  # INOUT (F,) int64, most similar of the rows looked at, lowest first
+    near,  # INOUT (F,) int64, most similar row so far, lowest first
     best,  # INOUT (F,) uint32, its similarity
     i0,
     i1,
@@ -64,8 +64,8 @@ def gather(
 ):
     """Write the similarity of regions r0..r1-1 to all regions from r0 on.
 
-    Regions of one row each fill all lanes; of two, their first rows fill the lower half
-    of the lanes and their second rows the upper.
+    Regions of one row fill all lanes; of regions of two, the first rows fill the lower
+    half of the lanes and the second rows the upper half.
     """
     regions = np.empty(LANES, np.int64)
     for n_rows in (1, 2):
@@ -93,7 +93,7 @@ def gather_lanes(
     other, buffer = np.zeros_like(total), np.zeros((LANES, _BUFFER), S.dtype)
     lane_weight, lane_share = np.ones(LANES, np.int64), np.ones(LANES)
     own, half = np.empty((LANES, codes.shape[1]), codes.dtype), LANES // 2
-    own[:] = codes[edge[regions[0]]]  # for lanes that are not used
+    own[:] = codes[edge[regions[0]]]  # for unused lanes
     for lane in range(regions.shape[0]):
         y = regions[lane]
         lane_share[lane] = share[y]
@@ -129,7 +129,7 @@ def weigh(total, lane_weight, weight, kind):
 
 @jit
 def fold(total, other, share, kind):
-    """Make one similarity per region of those of its two rows, without branches."""
+    """Combine the similarities of a region's two rows, without branches."""
     for r in range(total.shape[0]):
         if kind == PAIR_SUMS:
             total[r] += other[r]

@@ -2,7 +2,7 @@
 
 A merge writes one row, never a column: an entry s(x, z) is out of date in row x if z
 was created after row x was last updated, and is then found in row z. Writing columns
-would take most of the time, since each entry is in a cache line of its own.
+would take most of the time, since each entry is in a different cache line.
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ def scan(
     alive,  # IN (width,) uint32, all bits set where the row's region lives, else none
     mass,  # IN (width,) float64, objects of the row's region, infinite if it is gone
     born,  # IN (width,) int64, merge that made the region, 0 = none, or gone
-    updated,  # INOUT (width,) int64, merges that the row knows of
+    updated,  # INOUT (width,) int64, merges that the row includes
     made,  # IN (R,) int64, region that each merge made
     now,  # IN int64, merges up to now
     kind,  # IN AVERAGE, ..., PAIR_SUMS
-    queue,  # IN (L,) int64, regions to ask for
+    queue,  # IN (L,) int64, regions to search for
     near,  # OUT (R,) int64, the most similar other region, lowest first
     best,  # OUT (R,) float64, its similarity, or pair sum / (size * size)
     q0,
@@ -69,7 +69,7 @@ def update(square, x, place, born, updated, made, now):
 
 @jit
 def largest(row, alive, x):
-    """Return the first alive entry but x that is largest, and its value."""
+    """Return the first living entry other than x that is largest, and its value."""
     most = max(largest_of(row[:x], alive[:x]), largest_of(row[x + 1 :], alive[x + 1 :]))
     y = 0
     while row[y] != most or alive[y] == 0 or y == x:
@@ -79,7 +79,7 @@ def largest(row, alive, x):
 
 @jit
 def largest_of(row, alive):
-    """Return the largest alive entry, 0 if there is none; branchless, to vectorise."""
+    """Return the largest living entry, 0 if there is none; branchless, to vectorise."""
     most = np.uint32(0)
     for z in range(row.shape[0]):
         most = max(most, np.uint32(row[z]) & alive[z])
@@ -88,7 +88,7 @@ def largest_of(row, alive):
 
 @jit
 def largest_mean(row, mass, x):
-    """Return the first living entry but x with the largest mean, and that mean."""
+    """Return the first living entry other than x with the largest mean, and that."""
     size = mass[x]
     most = max(
         largest_mean_of(row[:x], mass[:x], size),
@@ -121,7 +121,7 @@ def join(
     kind,
     merged,  # IN (B, 2) int64, pairs of regions; the first stays
 ):
-    """Merge pairs one after the other; return the merges up to then."""
+    """Merge pairs one after the other; return the number of merges so far."""
     width = size.shape[0]
     for i in range(merged.shape[0]):
         a, b = place[merged[i, 0]], place[merged[i, 1]]

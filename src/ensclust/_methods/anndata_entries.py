@@ -1,4 +1,4 @@
-"""What AnnData holds of a result, for objects in memory and for copies of files."""
+"""What AnnData stores about a result, in memory and in copies of files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def describe(
     settings: dict[str, Any],
     names: list[str] | None,
 ) -> Entries:
-    """Return what is told of one clustering, its clusters numbered by size."""
+    """Return what is stored about one clustering, its clusters numbered by size."""
     order = h5ad.by_size(found.labels, found.n_clusters)
     labels = h5ad.categorical(found.labels, order)
     sure = Certainty.of(
@@ -66,7 +66,7 @@ def describe(
 def check_free(
     source: str | os.PathLike, keys: Sequence[str], *, overwrite: bool
 ) -> None:
-    """Raise where :func:`write_copy` would replace entries of the file."""
+    """Raise if :func:`write_copy` would replace entries of the file."""
     entries = {
         "obs": [name for key in keys for name in (key, f"{key}_certainty")],
         "obsm": [f"{key}_memberships" for key in keys],
@@ -84,9 +84,9 @@ def write_copy(
     settings: dict[str, Any],
     names: list[str] | None,
 ) -> None:
-    """Write a copy of an h5ad file with what is told of the result for each k.
+    """Write a copy of an h5ad file that also holds the result for each k.
 
-    ``keys`` name the results and the k that each was asked for, ``names`` the base
+    ``keys`` are the names of the results and their k, ``names`` those of the base
     clusterings (None: numbers).
     """
     check_output(path, source=source)
@@ -107,7 +107,7 @@ def write_predicted(
 ) -> None:
     """Write a copy of an h5ad file with labels of new cells, as "consensus".
 
-    Clusters have the numbers of :func:`write_copy` for the cells of training.
+    Clusters have the numbers that :func:`write_copy` gave them for the training cells.
     """
     order = h5ad.by_size(trained, int(labels.max(initial=-1)) + 1)
     found = h5ad.categorical(labels, order)

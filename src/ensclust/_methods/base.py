@@ -30,8 +30,8 @@ class Method(Parameters):
 
     A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts
     of label rows, a Solution that can be cut into any number of clusters. ``weights``
-    are those of the clusterings, above 0, or None; ``seed`` is the integer that decides
-    random choices. Its parameters are annotated fields of its class.
+    are those of the clusterings, above 0, or None; ``seed`` is the integer that
+    determines random choices. Its parameters are annotated fields of its class.
 
     What users see is the estimator around it, see :mod:`ensclust._methods.estimators`.
     """
@@ -69,7 +69,7 @@ class Method(Parameters):
         return driver.leave_out(solved, self)
 
     def _seeds(self) -> list[int]:
-        """Return the seeds of generation and of the method."""
+        """Return the seeds for generation and for the method."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         return [int(seed) for seed in seeds]
 
@@ -104,18 +104,18 @@ class Method(Parameters):
         if why and getattr(self, "min_certainty", None) is not None:
             msg = (
                 f"min_certainty={self.min_certainty!r} needs memberships, which "
-                f"{type(self).__name__} does without: {why}. Leave min_certainty out."
+                f"{type(self).__name__} does not have: {why}. Leave min_certainty out."
             )
             raise ValueError(msg)
 
     def _number_of(
         self, word: str, counts: Any, solution: Any, seed: int
     ) -> tuple[int, dict[str, Any]]:
-        """Return the number of clusters that a word stands for, and what is fitted."""
+        """Return the number of clusters that a word means, and fitted attributes."""
         return self._select(counts, seed)
 
     def _select(self, counts: Any, seed: int, **features) -> tuple[int, dict[str, Any]]:
-        """Return what "auto" stands for; with features, noise is one cluster."""
+        """Return the number that "auto" means; with features, noise is one cluster."""
         from ensclust._methods.selection import select_k  # noqa: PLC0415  solves too
         from ensclust._quality import k_selection as defaults  # noqa: PLC0415
 
@@ -131,20 +131,20 @@ class Method(Parameters):
         return found.best_k, {"selection_": found}
 
     def _check_stream(self, ks: list) -> None:
-        """Raise what a stream cannot do, before it is read."""
+        """Raise for what a stream cannot do, before it is read."""
         if "auto" in ks:
             msg = (
-                "k = auto needs the labels in memory. Choose on a sample, with "
-                "select_k(sample) or compare(sample, k), and name what it found."
+                "k = auto needs the labels in memory. Choose k on a sample, with "
+                "select_k(sample) or compare(sample, k), and pass that number."
             )
             raise ValueError(msg)
 
     def _check_weighted(self, ks: list) -> None:
-        """Raise what cannot be done with objects that count as several."""
+        """Raise for what cannot be done with objects that count as several."""
         if "auto" in ks:
             msg = (
-                'sample_weight and n_clusters="auto" do not go together: select_k '
-                "counts every object once. Give a number of clusters."
+                'sample_weight cannot be combined with n_clusters="auto": select_k '
+                "counts every object once. Pass a number of clusters."
             )
             raise ValueError(msg)
 
@@ -156,7 +156,7 @@ class Method(Parameters):
         return None if weights is None else check_weights(weights, counts.n_clusterings)
 
     def _needed_memory(self, counts: Counts) -> int:
-        """Return the bytes that solving takes at least, beside the labels."""
+        """Return the bytes that solving takes at least, in addition to the labels."""
         return self._pair_bytes * counts.n_base_clusters**2
 
     def _solve(
@@ -166,7 +166,7 @@ class Method(Parameters):
 
 
 def missing_hook(method: Method, hook: str, what: str) -> NotImplementedError:
-    """Return the error for a method that lacks what its family asks for."""
+    """Return the error for a method that lacks what its family requires."""
     return NotImplementedError(
         f"{type(method).__name__} does not define {hook}, which returns {what}. See "
         'the page "Write a method" of the documentation.'
@@ -174,5 +174,5 @@ def missing_hook(method: Method, hook: str, what: str) -> NotImplementedError:
 
 
 def any_cut_is_fine():
-    """Return a context without warnings about what came of a k that is only tried."""
+    """Return a context without warnings about the result for a k that is only tried."""
     return muted(r"\w+ (formed \d+ of n_clusters|put \d+ of \d+ objects into)")

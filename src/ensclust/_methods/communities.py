@@ -32,7 +32,7 @@ class Communities(MetaClustering):
     ----------
     n_clusters : int, "auto" or None, default=None
         None leaves the number of clusters to the method. Given a number, the resolution
-        that gives that many communities is searched for, see Notes. "auto" takes what
+        that gives that many communities is searched for, see Notes. "auto" uses what
         :func:`ensclust.select_k` suggests for the base clusterings.
     $parameters
     similarity : "jaccard" or "propagated", default="jaccard"
@@ -51,7 +51,7 @@ class Communities(MetaClustering):
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         Weights of the graph.
     meta_labels_ : ndarray of shape (Nc,)
-        Consensus cluster of each base cluster; -1 where its community won no object.
+        Consensus cluster of each base cluster; -1 if its community won no object.
     modularity_ : float
         Modularity of the communities, at ``resolution_``.
     resolution_ : float
@@ -71,8 +71,8 @@ class Communities(MetaClustering):
     every start is continued from its own result until that is the best it can do, and
     the best of ``n_init`` starts is kept.
     An object goes to the community with the largest mean membership over its base
-    clusters, as in :class:`ECPCSMC`; ties are drawn by a hash of the seed and the label
-    row.
+    clusters, as in :class:`ECPCSMC`; ties are decided by a hash of the seed and the
+    label row.
 
     For a given number of clusters, the smallest resolution, in steps of a factor of
     2^(1/4), is used that gives at least that many communities; surplus ones are merged,
@@ -145,7 +145,7 @@ class VotedCommunities:
     Attributes
     ----------
     graph : CommunityGraph
-        What is parted.
+        The graph to partition.
     seed, weights, fitted, n_jobs
         As those of :class:`MetaClusters`.
     """
@@ -157,7 +157,7 @@ class VotedCommunities:
     n_jobs: int | None
 
     def cut(self, n_clusters: int | None, counts: Counts) -> Cut:
-        """Part the base clusters into so many communities, and let objects vote."""
+        """Partition the base clusters into communities, and let objects vote."""
         most = counts.n_base_clusters
         found = self.graph.part(None if n_clusters is None else min(n_clusters, most))
         own = {"modularity_": found.modularity, "resolution_": found.resolution}

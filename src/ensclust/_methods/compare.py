@@ -22,7 +22,7 @@ from ensclust._support.validation import (
     lacking,
 )
 
-_SMALL = 200  # objects to load kernels with, so that no time contains it
+_SMALL = 200  # objects to load kernels with, so that times do not include it
 
 
 def compare(
@@ -44,22 +44,22 @@ def compare(
         Number of consensus clusters, also for methods that can choose it themselves.
     methods : sequence of str, classes or estimators, or "all", optional
         Methods, as in :func:`ensclust.consensus`. The default is those that the ECPCS
-        paper compares, and those that other packages add; "all" is all of
-        :func:`ensclust.methods`. One that needs a package that is not installed is left
-        out, and ``left_out`` says so.
+        paper compares, and those that other packages add; "all" means all of
+        :func:`ensclust.methods`. A method that needs a package that is not installed is
+        left out and listed in ``left_out``.
     truth : array-like of shape (n_objects,), optional
         The true classes, integers or text; NaN, None and negative numbers are unknown.
         With it, the result has the NMI, ARI and ECS of each method.
     random_state : int, RandomState instance or None
-        Decides the results; each method gets the same seed.
+        Determines the results; each method gets the same seed.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Returns
     -------
     Comparison
         Time is that of the methods and of counting the overlaps of all clusterings,
-        N M^2 / 2; memory 4 N M bytes more than the largest of the methods takes.
+        N M^2 / 2; memory is 4 N M bytes more than that of the largest method.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def compare(
 
 
 def _classes(truth: Any, n_objects: int) -> np.ndarray:
-    """Return true classes as numbers, -1 where there is none, or raise."""
+    """Return true classes as numbers, -1 for unknown ones, or raise."""
     try:
         found = Ensemble.from_clusterings([truth]).labels[:, 0]
     except (TypeError, ValueError) as error:
@@ -125,14 +125,14 @@ def _classes(truth: Any, n_objects: int) -> np.ndarray:
     if len(found) != n_objects or found.max() < 0:
         msg = (
             f"truth has {len(found)} entries, {(found >= 0).sum()} of them known, for "
-            f"{n_objects} objects. Give one class per object, NaN where it is unknown."
+            f"{n_objects} objects. Pass one class per object, NaN if it is unknown."
         )
         raise ValueError(msg)
     return found
 
 
 def _scores(results: list[np.ndarray], classes: np.ndarray) -> dict[str, np.ndarray]:
-    """Return how each result agrees with the true classes, where both know one."""
+    """Return how each result agrees with the true classes, where both are known."""
     return agreement(Ensemble.from_clusterings(results), classes)._asdict()
 
 
@@ -154,7 +154,7 @@ def _named(methods: Sequence | str | None) -> dict[str, Any]:
 
 
 def _load(small: Ensemble, method: Any, settings: dict[str, Any]) -> None:
-    """Run a method on a few objects, so that all that it needs is loaded."""
+    """Run a method on a few objects, so that everything it needs is loaded."""
     if len(small) > 1:
         with muted():
             consensus(small, 2, method, **settings)

@@ -30,34 +30,35 @@ def consensus(
         clustered". A path is read by :func:`ensclust.io.read_labels`. A Dask
         array, or :class:`ensclust.Blocks`, is never in memory as a whole.
     n_clusters : int, "auto", None or list of them
-        Number of consensus clusters; "auto" takes what :func:`ensclust.select_k`
+        Number of consensus clusters; "auto" uses what :func:`ensclust.select_k`
         suggests, None leaves it to a method that finds it itself, such as
-        "communities". For a list, all are cut from one preparation.
+        "communities". Numbers in a list share most of the work.
     method : str, class or estimator, default="ecpcs-mc"
         One of :func:`ensclust.methods`, or a method of your own:
         "package.module:Class", a class that derives from
         :class:`ensclust.BaseConsensus`, or an estimator, whose parameters are used. The
         page "Evidence" gives the reasons for the default.
     noise : "missing" or "own-cluster", default="missing"
-        With "own-cluster" negative labels, the noise of a clustering, are one more
-        cluster of it; NaN and None stay missing.
+        With "own-cluster", the negative labels (noise) of a clustering form one more
+        cluster; NaN and None stay missing.
     random_state : int, RandomState instance or None
-        Decides random choices, such as ties in a vote.
+        Determines random choices, such as ties in a vote.
     checkpoint : path or None
-        Directory from which an interrupted run continues: it keeps the counts of a
-        stream, also for a stream with more files, see :meth:`ensclust.Blocks.concat`,
-        and the merges of a tree (see :class:`ensclust.ECPCSHC`).
+        Directory from which an interrupted run resumes: it saves the counts of a
+        stream, which also serve a stream with more files (see
+        :meth:`ensclust.Blocks.concat`), and the merges of a tree (see
+        :class:`ensclust.ECPCSHC`).
     **params
         Parameters of the method's estimator, such as ``steps=20``, ``weights`` for the
-        base clusterings, or ``min_certainty``, which leaves doubtful objects at -1.
+        base clusterings, or ``min_certainty``, which labels doubtful objects -1.
 
     Returns
     -------
     ndarray of shape (n_objects,), or (n_objects, len(n_clusters)) for a list
         Cluster numbers 0, 1, ... by first appearance. For a DataFrame or a list of
-        Series a pandas Series with the same index, named "consensus" (for a list a
-        DataFrame with a column for each, "k3", "k4", ...). For a Dask array a lazy Dask
-        array, for Blocks a :class:`ensclust.LabelStream`.
+        Series, a pandas Series with the same index, named "consensus" (for several
+        numbers, a DataFrame with columns "k3", "k4", ...). For a Dask array, a lazy
+        Dask array; for Blocks, a :class:`ensclust.LabelStream`.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def consensus(
     >>> ensclust.consensus(labels, 2, random_state=0)
     array([0, 0, 1, 1, 1], dtype=int32)
 
-    Labels of clusterers as they come:
+    Labels straight from clusterers:
 
     >>> from sklearn.cluster import KMeans
     >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0]]
@@ -77,7 +78,7 @@ def consensus(
     several = isinstance(n_clusters, list | tuple | range) or np.ndim(n_clusters) == 1
     ks = list(n_clusters) if several else [n_clusters]
     if not ks:
-        msg = f"n_clusters={n_clusters!r} is empty. Give at least one number."
+        msg = f"n_clusters={n_clusters!r} is empty. Pass at least one number."
         raise ValueError(msg)
     check_noise(noise)
     own = {"base": "precomputed", "noise": noise, "random_state": random_state}
@@ -93,7 +94,7 @@ def consensus(
 
 
 def _with_index(labels: Any, index: Any, names: list[str] | None) -> Any:
-    """Return labels as pandas has them, where the clusterings came from there."""
+    """Return labels as pandas objects if the clusterings were."""
     if index is None:
         return labels
     pandas = import_module("pandas")

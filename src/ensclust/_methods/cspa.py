@@ -81,7 +81,7 @@ class CSPA(Weighted, Method):
     max_memory: int = parameter(positive(), default=DEFAULT_MEMORY)
 
     def _solve(self, counts: Counts, *, weights, seed: int) -> partition.RowCut:
-        partition.import_metis("CSPA", "ecpcs-mc")  # rather now than after the work
+        partition.import_metis("CSPA", "ecpcs-mc")  # now, rather than after the work
         sizes = counts.fragments().counts
         coassociation = CoAssociation(counts, weights=weights)
         graph = coassociation.of_leaves("CSPA", _PAIR_BYTES, self.max_memory)

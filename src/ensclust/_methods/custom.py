@@ -33,8 +33,8 @@ class CustomConsensus(MetaClustering):
     """Try a similarity of base clusters with any solver, in one line.
 
     Choose it for research: every method here is a similarity and a solver, and this
-    class takes both by parameter. For a method with parameters of its own, write a
-    class; see the page "Write a method".
+    class takes both as parameters. For a method with its own parameters, write a class;
+    see the page "Write a method".
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CustomConsensus(MetaClustering):
     dendrogram_ : Dendrogram
         The tree of ``solver="tree"``.
     meta_labels_ : ndarray of shape (Nc,)
-        Consensus cluster of each base cluster, where objects vote.
+        Consensus cluster of each base cluster, if objects vote.
 
     Notes
     -----

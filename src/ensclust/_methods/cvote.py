@@ -10,8 +10,8 @@ class CVote(Sharing):
 
     A vote for base clusterings with many clusters, whose numbers may differ. Its
     :meth:`memberships` are probabilities; nothing is drawn at random, and one fit
-    serves every number of clusters. Choose it for soft labels, or where base
-    clusterings have many more clusters than are wanted, which :class:`Voting` handles
+    serves every number of clusters. Choose it for soft labels, or if base
+    clusterings have many more clusters than you want, which :class:`Voting` handles
     poorly.
 
     Parameters
@@ -33,9 +33,9 @@ class CVote(Sharing):
     of U, the memberships. In the order of entropy, each other clustering m is mapped by
     W_m, (k_m, k0): the mean rows of U in its clusters; and U becomes the mean of all
     H_q W_q so far. Since U is made of them, W_m follows from the objects that base
-    clusters share. Then two columns are merged at a time, those that lose least
+    clusters share. Then two columns are merged at a time, those that lose the least
     information about the objects, (p_a + p_b) times the Jensen-Shannon divergence of
-    p(x|a) and p(x|b), until ``n_clusters`` are left; ties go to the first. Where k0 <
+    p(x|a) and p(x|b), until ``n_clusters`` are left; ties go to the first. If k0 <
     ``n_clusters``, k0 clusters are returned.
 
     The paper (Ada-cVote, with the merges of the agglomerative information bottleneck)
@@ -43,9 +43,9 @@ class CVote(Sharing):
     the one with more clusters comes first, then the one that was given first; with
     missing labels, overlaps are pooled, so that an object counts once for each earlier
     clustering that contains it, and a cluster that shares no object with earlier ones
-    is mapped as these are on the whole. A column that wins no object is left out, also
-    of the memberships, so there may be fewer than ``n_clusters`` clusters even where k0
-    is larger. ``weights`` make the means weighted, and multiply entropies in the order
+    is mapped like these are on average. A column that wins no object is left out, even
+    of the memberships, so there may be fewer than ``n_clusters`` clusters even if k0 is
+    larger. ``weights`` make the means weighted, and multiply entropies in the order
     of clusterings. No code by the authors is known.
 
     References

@@ -1,7 +1,7 @@
 """The one way from label rows to labels: count, solve, cut, number, label.
 
 Arrays are one block, Blocks and Dask arrays many; a method sees Counts of either.
-fit, predict, consensus(), streams and the command line are doors to these steps.
+fit, predict, consensus(), streams and the command line all take these steps.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from ensclust._methods.base import Method
 
 
-_NEARLY_ALL = 0.95  # share of the objects in one cluster that makes a cut doubtful,
+_NEARLY_ALL = 0.95  # share of the objects in one cluster from which a cut is doubtful,
 _MOST = 0.8  # and that of the largest cluster of an input that does not justify it
-_ROUNDING = 1e-9  # by which a share may fall short of the least one
-_SHARES = 2**22  # that are looked at together: 32 MB
+_ROUNDING = 1e-9  # by which a share may fall short of the required one
+_SHARES = 2**22  # that are processed together: 32 MB
 
 
 class Found(NamedTuple):
-    """What came of one number of clusters.
+    """The result for one number of clusters.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What came of all numbers of clusters.
+    """The results for all numbers of clusters.
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class Solved:
     cuts: list[Found]
 
     def labels(self, names: list[str] | None = None) -> Any:
-        """Return the labels: a column for each name, or without names the first only.
+        """Return the labels: a column for each name, or, without names, only the first.
 
-        An array, or for a stream what makes it, block by block.
+        An array, or, for a stream, what computes it block by block.
         """
         cuts = self.cuts if names else self.cuts[:1]
         if not self.counts.in_memory:
@@ -94,8 +94,8 @@ class Solved:
 def count(model: Method, labels: Any, ks: list, checkpoint: Any = None) -> Any:
     """Return the Counts of label rows: an Ensemble, or the tally of a stream.
 
-    ``labels`` is what :func:`ensclust.consensus` takes. What a stream cannot do for
-    these numbers of clusters is refused before it is read.
+    ``labels`` is what :func:`ensclust.consensus` takes. Raises, before anything is
+    read, for what a stream cannot do.
     """
     if not is_stream(labels):
         return Ensemble(labels, noise=model.noise)
@@ -116,11 +116,11 @@ def solve(
     seed: int,
     choose: Callable[[Any, int], tuple[int, dict[str, Any]]] | None = None,
 ) -> Solved:
-    """Solve what was counted, cut it for each k, and number clusters as they appear.
+    """Solve the counts, cut for each k, and number clusters by first appearance.
 
-    ``seed`` decides the method's random choices. ``choose`` finds the number that
-    "auto" stands for, given the label rows and a seed, where features are at hand. The
-    model is not changed.
+    ``seed`` determines the method's random choices. ``choose``, if there are features,
+    finds the number that "auto" means, given the label rows and a seed. The model is
+    not changed.
     """
     size = whole.n_objects, whole.n_clusterings if whole.in_memory else 0
     ks = [model._check_k(k, *size) for k in ks]
@@ -151,8 +151,7 @@ def solve(
         if wanted is not None and found.n_clusters < wanted:
             warn(
                 f"{type(model).__name__} formed {found.n_clusters} of "
-                f"n_clusters={wanted} clusters: no more came out of these base "
-                "clusterings."
+                f"n_clusters={wanted} clusters: these base clusterings yield no more."
             )
         doubt_a_lump(model, found, counts)
         cuts.append(
@@ -168,9 +167,9 @@ def solve(
 def solve_weighted(
     model: Method, whole: Ensemble, times: np.ndarray, ks: list, seed: int
 ) -> Solved:
-    """Do as :func:`solve`, with each object counted as so many, ``times``, (N,).
+    """Like :func:`solve`, with each object counted ``times``, (N,), times.
 
-    Those that count as none are labelled afterwards, as new objects are.
+    Objects that do not count are labelled afterwards, like new objects.
     """
     used = times > 0
     whole = whole.known_by(used)
@@ -204,9 +203,9 @@ def refer(solved: Solved, reference: np.ndarray) -> Solved:
 
 
 def leave_out(solved: Solved, model: Method) -> Solved:
-    """Give the label -1 to objects that their clusters hold by less than is asked for.
+    """Label objects -1 whose share in their cluster is below ``min_certainty``.
 
-    Clusters keep their numbers, also where one has no object left.
+    Clusters keep their numbers, even if one has no object left.
     """
     least = getattr(model, "min_certainty", None)
     if least is None:
@@ -228,10 +227,10 @@ def leave_out(solved: Solved, model: Method) -> Solved:
 
 
 def doubt_a_lump(model: Method, found: Found, counts: Any) -> None:
-    """Warn where nearly all objects are in one cluster, and the inputs do not say so.
+    """Warn if nearly all objects are in one cluster, contrary to the inputs.
 
-    Inputs are the base clusterings that are as coarse, whose k largest clusters hold
-    nearly all objects: finer ones have small clusters, whatever the consensus.
+    Only inputs that are as coarse count, whose k largest clusters hold nearly all
+    objects: finer ones have small clusters, whatever the consensus.
     """
     if not counts.in_memory or found.n_clusters < 2:
         return
@@ -276,7 +275,7 @@ def numbered(cut: Cut, counts: Any, n_jobs: int | None) -> Found:
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """An Assignment that rests on another one."""
+    """An Assignment based on another one."""
 
     assignment: Any
 
@@ -344,7 +343,7 @@ class Sure(Around):
         return labels
 
     def check(self, counts: Counts, n_clusters: int) -> None:
-        """Raise unless the assignment fits, and the least share is a number."""
+        """Raise unless the assignment fits, and the required share is a number."""
         check_array("least", np.array(self.least), (), kinds="f")
         self.assignment.check(counts, n_clusters)
 
@@ -355,16 +354,16 @@ def selected(assignment: Any, used: np.ndarray | None) -> Any:
 
 
 def require_memory(model: Method, counts: Counts) -> None:
-    """Refuse now what would end for want of memory later."""
+    """Raise now if memory would run out later."""
     memory.require(
         model._needed_memory(counts),
         f"{type(model).__name__} with {counts.n_base_clusters:,} base clusters",
-        "Use fewer or coarser base clusterings, or KCC, ECC or SEC, which need least.",
+        "Use fewer or coarser base clusterings, or KCC, ECC or SEC, which need less.",
     )
 
 
 def _nobody(counts: Any, seed: int, used: np.ndarray | None) -> Found:
-    """Return the cut of objects of which none is in any clustering."""
+    """Return the cut if no object is in any clustering."""
     vote = Vote(np.full(counts.n_base_clusters, -1), seed)
     labels = np.full(counts.n_objects, -1, np.int32) if counts.in_memory else None
     return Found(selected(vote, used), 0, {}, labels)

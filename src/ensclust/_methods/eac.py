@@ -16,12 +16,12 @@ class EAC(Weighted, ClusterWeighted, Agglomeration):
 
     The classic baseline, and the one to choose when the number of clusters should come
     from the tree (``n_clusters="lifetime"``). With few base clusterings many
-    similarities are tied; :class:`ECPCSHC` tells them apart.
+    similarities are tied; :class:`ECPCSHC` distinguishes them.
 
     Parameters
     ----------
     n_clusters : int, "auto" or "lifetime", default=8
-        Number of consensus clusters, at most n_samples; "lifetime" takes the number
+        Number of consensus clusters, at most n_samples; "lifetime" uses the number
         that lasts longest in the dendrogram, "auto" what :func:`ensclust.select_k`
         suggests.
     $parameters

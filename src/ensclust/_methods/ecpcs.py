@@ -20,7 +20,7 @@ from ensclust.similarity._measures import cluster_mass, propagation_bytes, weigh
 class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     """Propagate similarities of base clusters, then agglomerate the objects.
 
-    The best choice when a tree is wanted, or several numbers of clusters from one run;
+    The best choice for a tree, or for several numbers of clusters from one run;
     deterministic given the base clusterings. For more than about 10^5 distinct label
     rows use :class:`ECPCSMC`, which is linear in the number of objects, or an
     approximate tree by ``max_regions``.
@@ -104,19 +104,19 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         Propagated similarity Z of the base clusters.
     meta_labels_ : ndarray of shape (Nc,)
-        Consensus cluster of each base cluster; -1 where its meta-cluster won no object.
+        Consensus cluster of each base cluster; -1 if its meta-cluster won no object.
 
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for propagation and cut, N M for the vote; memory
-    N M bytes and about seven Nc x Nc matrices. Ties in the vote are drawn by a hash of
-    the seed and the label row. Deviations from the published code: the discretisation
-    of the cut starts from many rows and the least normalised cut is kept; labels are
-    numbered without gaps; a single base clustering (M = 1) works if k is its number of
-    clusters; between the clusters of two clusterings (M = 2), whose walks never meet,
-    the Jaccard coefficient stands in for Z. ``weights`` steer the walks towards
-    clusters of heavier clusterings, and count in the cut and in the vote;
-    ``cluster_weights`` do so for single clusters.
+    N M bytes and about seven Nc x Nc matrices. Ties in the vote are decided by a hash
+    of the seed and the label row. Deviations from the published code: the
+    discretisation of the cut starts from many rows and the smallest normalised cut is
+    kept; labels are numbered without gaps; a single base clustering (M = 1) works if k
+    is its number of clusters; between the clusters of two clusterings (M = 2), whose
+    walks never meet, the Jaccard coefficient is used instead of Z. ``weights`` steer
+    the walks towards clusters of heavier clusterings, and count in the cut and in the
+    vote; ``cluster_weights`` do so for single clusters.
 
     References
     ----------

@@ -40,7 +40,7 @@ class ECPCSBG(BipartiteCut):
     the same clusterings by edges of their propagated similarity to its own. If its
     label is missing, it has the edges of the average object of that clustering; without
     them, the pattern of missing labels would decide the cut. Base clusters whose walks
-    are equal cannot be told apart, nor can objects that differ only in these.
+    are equal cannot be distinguished, nor can objects that differ only in these.
     ``weights`` also steer the walks towards clusters of heavier clusterings.
 
     $cut

@@ -23,10 +23,10 @@ class EM(Weighted, Method):
     ----------
     n_clusters : int, "auto" or "bic", default=8
         Number of consensus clusters, at most n_samples. If the method cannot form that
-        many, it warns and returns fewer. "bic" takes the number with the smallest
+        many, it warns and returns fewer. "bic" uses the number with the smallest
         ``bic_``, from 1 up to the number of clusters of the finest base clustering,
         until three in a row are no better; for many clusterings of the same data that
-        is usually too many, see Notes. "auto" takes what :func:`ensclust.select_k`
+        is usually too many, see Notes. "auto" uses what :func:`ensclust.select_k`
         suggests.
     $parameters
     n_init : int, default=10
@@ -62,15 +62,16 @@ class EM(Weighted, Method):
     rows; memory F M labels and a few Nc x k tables per start. A start takes one thread,
     which adds up its rows in their lexicographic order, so neither threads nor the
     order of objects change the result. For a stream whose distinct rows exceed the
-    memory budget, starts are drawn in another way and responsibilities are rounded so
+    memory budget, starts are drawn differently and responsibilities are rounded so
     that their sums are exact, and results may differ from those in memory.
 
     A start takes distinct label rows, each with a chance proportional to its number of
     objects, one for each class: its labels get a probability of 0.1, and the shares of
-    all objects 0.9. That finds likelier mixtures than random probabilities do, as poLCA
-    starts from. A start ends when a round makes the log-likelihood grow by no more than
-    a millionth of it (poLCA: 1e-10 in all); the mixture whose likelihood was computed
-    last is kept. From the same probabilities, rounds are those of poLCA.
+    all objects 0.9. That finds likelier mixtures than starting from random
+    probabilities, as poLCA does. A start ends when a round makes the log-likelihood
+    grow by no more than a millionth of it (poLCA: 1e-10 in all); the mixture whose
+    likelihood was computed last is kept. From the same probabilities, rounds are those
+    of poLCA.
 
     Without ``smoothing`` a label that no member of a class has is impossible there. A
     new row that is impossible in every class goes to the classes in which the fewest of

@@ -1,4 +1,4 @@
-"""Estimators: what scikit-learn wants around a method.
+"""Estimators: what scikit-learn expects around a method.
 
 A method solves and needs no scikit-learn, so that labels are combined without
 importing it. ``ensclust.EAC`` is the estimator of the method ``EAC``, made here by
@@ -40,9 +40,9 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
 
     A method supplies ``_solve(counts, *, weights, seed)``: what it makes of the Counts
     of label rows, a Solution that can be cut into any number of clusters. ``weights``
-    are those of the clusterings, above 0, or None; ``seed`` is the integer that decides
-    random choices. :class:`Agglomeration`, :class:`MetaClustering`,
-    :class:`BipartiteCut` and :class:`OneHotMethod` do so from something smaller.
+    are those of the clusterings, above 0, or None; ``seed`` is the integer that
+    determines random choices. :class:`Agglomeration`, :class:`MetaClustering`,
+    :class:`BipartiteCut` and :class:`OneHotMethod` need less than that.
     Parameters of a method are annotated fields of its class; see the page "Write a
     method".
     """
@@ -55,7 +55,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, or with ``base="precomputed"`` the labels of M base clusterings:
             an (n_samples, M) array, a DataFrame, a list of M label vectors, an Ensemble
-            or the path of a file. A Dask array or Blocks of either: ``labels_`` is then
+            or the path of a file. For a Dask array or Blocks of either, ``labels_`` is
             lazy.
         y : ignored
             Present for scikit-learn's pipelines.
@@ -89,7 +89,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         sample_weight: Any = None,
         reference: Any = None,
     ) -> driver.Solved:
-        """Fit, and return what came of each k; of the first, the model keeps it."""
+        """Fit, and return the result for each k; the model keeps the first."""
         self._validate_params()
         if sample_weight is not None:
             require_array(X, "sample_weight")
@@ -122,14 +122,14 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         return solved
 
     def _chooser(self, X, ks: list) -> Callable | None:
-        """Return what finds the number that "auto" stands for, with features."""
+        """Return a function that finds the number that "auto" means, with features."""
         if "auto" not in ks or self._is_precomputed() or is_stream(X):
             return None
         X = validate_features(self, X, reset=False)
         return lambda counts, seed: self._select(counts, seed, X=X, scale=self.scale)
 
     def _counts(self, X, ks: list, seed: int, checkpoint: Any = None) -> Any:
-        """Return the Counts of what X is: labels, or features to generate them from."""
+        """Return the Counts of X: of labels, or of those generated from features."""
         if self._is_precomputed():
             counts = driver.count(self, X, ks, checkpoint)
             if counts.in_memory:
@@ -181,22 +181,22 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Numbers as in ``labels_``, which predict repeats for the training objects;
-            -1 for an object that shares nothing with them, or that ``min_certainty``
-            leaves out.
+            Numbers as in ``labels_``, which predict reproduces for the training
+            objects; -1 for an object that shares nothing with them, or that
+            ``min_certainty`` leaves out.
 
         Notes
         -----
         :class:`ECPCSMC` and :class:`MCLA` let base clusters vote, as in fit: time M per
         object; so do :class:`Voting` and :class:`CVote`: time M k. :class:`KCC`,
         :class:`ECC` and :class:`SEC` take the nearest centre: time M k; so do the cuts,
-        such as :class:`USENC`: time M k + k^2. Elsewhere a
+        such as :class:`USENC`: time M k + k^2. In all other methods, a
         label row that occurred in training keeps its label, and any other gets that of
         the most similar one, by the similarity that was linked or else by
-        co-association; where several are equally similar, the cluster with most objects
-        among them. That takes F M look-ups for each distinct row that is new, F the
-        distinct rows of training, and Nc^2 numbers of memory. Base clusterers that
-        label new objects come on top.
+        co-association; if several are equally similar, the cluster with most objects
+        among them. That takes F M look-ups for each distinct row that is new, with F
+        the distinct rows of training, and Nc^2 numbers of memory. The time that base
+        clusterers take to label new objects comes on top.
         """
         if is_dask_array(X):
             return X.rechunk({1: -1}).map_blocks(self.predict, drop_axis=1, dtype="i4")
@@ -227,14 +227,14 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         return self.assignment_.memberships(rows, n_jobs=self.n_jobs)
 
     def predict_proba(self, X) -> np.ndarray:
-        """Return :meth:`memberships` of ``X``, by scikit-learn's name for them."""
+        """Return :meth:`memberships` of ``X``, under scikit-learn's name."""
         return self.memberships(X)
 
     def certainty(self) -> Certainty:
         """Return how well the base clusterings support the consensus.
 
         Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, at most some
+        :class:`ensclust.Certainty`. Time N M + F M k, memory at most about
         (110 + 4 M) N bytes.
         """
         check_is_fitted(self, "labels_")
@@ -271,7 +271,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         report_model(path, self._result(), **given)
 
     def _result(self) -> Result:
-        """Return what was found as facts, for views."""
+        """Return the result as facts, for views."""
         check_is_fitted(self, "labels_")
         ensemble, labels = self.ensemble_, self.labels_
         n_objects, dendrogram = ensemble.n_objects, getattr(self, "dendrogram_", None)
@@ -305,7 +305,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         return result
 
     def _method_name(self) -> str:
-        """Return the name of the method, as the command line knows it."""
+        """Return the name of the method, as on the command line."""
         from ensclust._methods import METHODS  # noqa: PLC0415  the table imports this
 
         own = [name for name, method in METHODS.items() if type(self) is method]
@@ -322,9 +322,9 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
         return ensemble
 
     def _check_loaded(self) -> None:
-        """Raise ValueError where arrays, of a file, do not fit together.
+        """Raise ValueError if arrays, read from a file, do not fit together.
 
-        Kernels follow the indices in them unchecked.
+        Kernels use the indices in them unchecked.
         """
         check_ensemble(self.ensemble_)
         n = self.ensemble_.n_objects
@@ -336,7 +336,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
                 getattr(self, name)._check_loaded()
 
     def _check_columns(self, labels, ensemble: Ensemble, *, reset: bool) -> None:
-        """Remember, or compare, the names of the columns of precomputed labels."""
+        """Store or compare the column names of precomputed labels."""
         if isinstance(labels, (Ensemble, str, os.PathLike)) or are_vectors(labels):
             labels = ensemble.columns.T
         validate_data(self, labels, skip_check_array=True, reset=reset)
@@ -349,7 +349,7 @@ class BaseConsensus(LinkedToSite, Method, ClusterMixin, BaseEstimator):
 
 
 def require_array(X: Any, what: str) -> None:
-    """Raise where a stream cannot do what was asked for."""
+    """Raise if a stream cannot do what was requested."""
     if is_stream(X):
         msg = f"{what} needs X in memory, not a stream. Pass an array, or leave it out."
         raise ValueError(msg)
@@ -363,7 +363,7 @@ class Sharing(families.Sharing, BaseConsensus):
     __doc__ = families.Sharing.__doc__
 
     def memberships(self, X=None) -> np.ndarray:
-        """Return how the votes of each object are shared out, (n_samples, k) float64.
+        """Return the share of each object's votes per cluster, (n_samples, k) float64.
 
         Rows sum to 1 (0 for an object without votes), columns are numbered as
         ``labels_``. ``X=None`` means the training objects. Computed when asked for:
@@ -375,7 +375,7 @@ class Sharing(families.Sharing, BaseConsensus):
         """Return how well the base clusterings support the consensus, votes included.
 
         Per object, per cluster and per base clustering; see
-        :class:`ensclust.Certainty`. Time N M + F M k, at most some
+        :class:`ensclust.Certainty`. Time N M + F M k, memory at most about
         (110 + 4 M + 8 k) N bytes.
         """
         shares = self.memberships()
@@ -395,8 +395,9 @@ class BipartiteCut(families.BipartiteCut, BaseConsensus):
         """Return how near each object is to each cluster, (n_samples, k) float64.
 
         Rows sum to 1 (0 for an object in no base clustering), columns are numbered as
-        ``labels_``. Shares go with 1 / squared distance to the clusters' centres in the
-        space of the eigenvectors, as in fuzzy c-means, so the label has the largest.
+        ``labels_``. Shares are proportional to 1 / squared distance to the clusters'
+        centres in the space of the eigenvectors, as in fuzzy c-means, so the label has
+        the largest.
         ``X=None`` means the training objects. Computed when asked for: time M k + k^2
         per object beyond that of the base clusterers.
         """
@@ -421,8 +422,8 @@ def estimator_of(method: type[Method]) -> type[BaseConsensus]:
     """Return the estimator of a method: the same class, joined with scikit-learn's.
 
     It derives from the estimators of the method's bases, and is the public name
-    ``ensclust.<its name>``, by which pickles find it. A class of a user's own is an
-    estimator already.
+    ``ensclust.<its name>``, by which pickles find it. A user's own class is already an
+    estimator.
     """
     if issubclass(method, BaseConsensus):
         return method

@@ -1,4 +1,4 @@
-"""Families of methods: what is left to supply when the solver is known."""
+"""Families of methods: what a method must supply if its solver is known."""
 
 import os
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Weighted(Parameters):
 class ClusterWeighted(Method):
     """For the methods in which weights of single base clusters have a meaning.
 
-    It stands before the family among the bases of a class.
+    It comes before the family among the bases of a class.
     """
 
     cluster_weights: Any = parameter(
@@ -105,10 +105,10 @@ class MetaClustering(Sharing):
     """Partition the base clusters, then let objects vote.
 
     A method supplies ``_similarity(counts, weights)``, a matrix of base clusters. These
-    are parted by normalised cut, unless it also supplies
+    are partitioned by normalised cut, unless it also supplies
     ``_partitioner(similarity, counts, weights, seed)``, which returns a function from
-    the number of parts to one or more ways to part them; that is kept whose labels
-    share most with the inputs.
+    the number of parts to one or more partitions; the one whose labels share most with
+    the inputs is kept.
     """
 
     def _solve(self, counts, *, weights, seed) -> MetaClusters:
@@ -132,11 +132,11 @@ class MetaClustering(Sharing):
     def _find_cluster_weights(
         self, counts: Counts, weights: np.ndarray | None
     ) -> np.ndarray | None:
-        """Return the weights of base clusters in the vote, None for all alike."""
+        """Return the weights of base clusters in the vote, None if all are equal."""
         return None
 
     def _mass(self, counts: Counts, weights: np.ndarray | None) -> np.ndarray | None:
-        """Return how many nodes of the graph each base cluster is, None for one."""
+        """Return how many nodes each base cluster counts as; None means one."""
         return cluster_mass(counts, weights)
 
     def _is_exact(self) -> bool:
@@ -150,10 +150,10 @@ class BipartiteCut(Weighted, Method):
     A method supplies ``_edges(counts, weights)``, a matrix R of base clusters: an
     object has edges to the base clusters with the weights of its row of H R, the sum of
     the rows of R of its own clusters. An (Nc,) vector stands for a diagonal matrix. An
-    object that a clustering leaves out has no edges by a vector, and by a matrix those
-    of the average object that the clustering contains. With a second matrix, (m, Nc),
-    beside R the graph has m further nodes with these edges. Weights of clusterings
-    multiply the rows of R of their clusters.
+    object that a clustering leaves out has no edges if R is a vector; if it is a
+    matrix, it has those of the average object that the clustering contains. With a
+    second matrix, (m, Nc), the graph has m further nodes with these edges. Weights of
+    clusterings multiply the rows of R of their clusters.
     """
 
     _starts: ClassVar[str] = "k-means++"  # or "farthest", see BipartiteGraph
@@ -186,7 +186,7 @@ class BipartiteCut(Weighted, Method):
 class OneHotMethod(Method):
     """K-means on one-hot rows; a method supplies ``_divergence(weights)``."""
 
-    # Least improvement of the objective that is worth another round.
+    # Improvement of the objective below which no further round follows.
     _tolerance: ClassVar[float] = 1e-5
 
     init: Any = parameter(StrOptions({"random"}), "array-like", default="random")
@@ -209,7 +209,7 @@ class OneHotMethod(Method):
         )
 
     def _first_rows(self, counts: Any) -> Any:
-        """Return ``init``, its objects numbered among those that are clustered."""
+        """Return ``init``, with objects numbered among those that are clustered."""
         if isinstance(self.init, str) or not counts.in_memory or counts.places is None:
             return self.init
         place = counts.places
@@ -237,7 +237,7 @@ class OneHotMethod(Method):
         super()._check_weighted(ks)
         if not isinstance(self.init, str):
             msg = (
-                "sample_weight and init as objects do not go together. Use "
+                "sample_weight and an init of objects cannot be combined. Use "
                 'init="random".'
             )
             raise ValueError(msg)
@@ -257,7 +257,7 @@ def check_similarity(similarity: Any, counts: Counts) -> np.ndarray:
     if similarity.shape != (counts.n_base_clusters,) * 2:
         msg = (
             f"similarity has shape {similarity.shape}; these label rows have "
-            f"{counts.n_base_clusters} base clusters. Give one row and column per base "
+            f"{counts.n_base_clusters} base clusters. Pass one row and column per base "
             "cluster."
         )
         raise ValueError(msg)
@@ -272,14 +272,14 @@ def check_edges(R: Any, counts: Counts) -> sparse.csr_array:
     if R.shape not in {(n,), (n, n)}:
         msg = (
             f"edges have shape {R.shape}; these label rows have {n} base clusters. "
-            f"Give a vector of shape ({n},) or a matrix of shape ({n}, {n})."
+            f"Pass a vector of shape ({n},) or a matrix of shape ({n}, {n})."
         )
         raise ValueError(msg)
     edges = sparse.csr_array(sparse.diags_array(R) if R.ndim == 1 else R)
     if not (np.isfinite(edges.data).all() and edges.data.min(initial=0) >= 0):
-        msg = "edges contain a negative or infinite number. Give weights of at least 0."
+        msg = "edges contain a negative or infinite number. Use finite weights >= 0."
         raise ValueError(msg)
     if not edges.sum() > 0:
-        msg = "no edge has a weight above 0. Join each base cluster to itself at least."
+        msg = "no edge has a weight above 0. Connect each base cluster to itself."
         raise ValueError(msg)
     return edges

@@ -25,7 +25,7 @@ class GPMGLA(BipartiteCut):
     ----------
     $parameters
     alpha : float, default=0.5
-        Weight of the links of objects, beside those between base clusters.
+        Weight of the links of objects, relative to those between base clusters.
     beta : float, default=2.0
         The weight of a clustering is its agreement with the others to this power; 0
         gives all the same weight.
@@ -42,7 +42,7 @@ class GPMGLA(BipartiteCut):
     larger entropy, over the largest such mean) to the power of beta. Each base cluster
     is also a second node, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
-    sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label means one edge less.
+    sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label means one edge fewer.
     ``weights``, if given, replace the crowd agreement, and ``beta`` is not used.
 
     $cut
@@ -82,7 +82,7 @@ class GPMGLA(BipartiteCut):
 
     def _edges(self, counts: Counts, weights) -> tuple[np.ndarray, np.ndarray]:
         mass = cluster_mass(counts, weights)
-        if mass is not None:  # with which the edges of objects are multiplied
+        if mass is not None:  # by which the edges of objects are multiplied
             edges = np.full(len(mass), self.alpha / mass.max())
             return edges, links_between(counts, mass, self.n_jobs)
         agreement = crowd_agreement(counts, n_jobs=self.n_jobs) ** self.beta
@@ -93,7 +93,7 @@ class GPMGLA(BipartiteCut):
 def links_between(
     counts: Counts, weights: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Return what base clusters share of their neighbours, at most 1, (Nc, Nc)."""
+    """Return how far base clusters share neighbours, at most 1, (Nc, Nc)."""
     W = similarity.jaccard(counts, n_jobs=n_jobs)
     links = shared_neighbors(W, weights, n_jobs=n_jobs)
     links /= links.max()

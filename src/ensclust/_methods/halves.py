@@ -1,4 +1,4 @@
-"""split_half(): whether half of the base clusterings would have said the same."""
+"""split_half(): whether half of the base clusterings would give the same result."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ def split_half(
     n_jobs: int | None = None,
     **params,
 ) -> SplitHalf:
-    """Split the base clusterings into halves, and compare what comes of each half.
+    """Split the base clusterings into halves, and compare the consensus of each half.
 
-    Where two halves give the same consensus, more base clusterings would hardly change
-    it; where they do not, there are too few, or there are no such clusters.
+    If two halves give the same consensus, more base clusterings would hardly change it;
+    if they do not, there are too few, or there are no such clusters.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def split_half(
     method : str, class or estimator, default="ecpcs-mc"
         The method, as in :func:`ensclust.consensus`.
     n : int, default=20
-        Number of splits at random. Of an odd number of base clusterings, one half has
+        Number of random splits. If the number of base clusterings is odd, one half has
         one more.
     random_state : int, RandomState instance or None
-        Decides the splits and the random choices of the method.
+        Determines the splits and the random choices of the method.
     n_jobs : int or None
-        Threads; None is one per core. The result does not depend on it.
+        Number of threads; None means one per core. Never changes the result.
     **params
         Parameters of the method. An array of ``weights``, one per base clustering, is
         split with them; those of weight 0 are left out.
@@ -108,7 +108,7 @@ def split_half(
 def _used(
     ensemble: Ensemble, method: Any, params: dict
 ) -> tuple[Ensemble, dict[str, np.ndarray]]:
-    """Return the clusterings that have a weight, and the weights if they are given."""
+    """Return the clusterings that have a weight, and the weights if given."""
     weights, of_clusters = (
         params.get(name, getattr(method, name, None))
         for name in ("weights", "cluster_weights")
@@ -124,7 +124,7 @@ def _used(
         msg = (
             f"labels has {ensemble.n_clusterings} base clustering"
             f"{' of a weight above 0' if own else ''}, which cannot be split into "
-            "halves. Give at least two."
+            "halves. Pass at least two."
         )
         raise ValueError(msg)
     return ensemble, own

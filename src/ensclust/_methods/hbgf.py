@@ -37,7 +37,7 @@ class HBGF(Weighted, Method):
     -----
     Needs pymetis, ``pip install "ensclust[metis]"``. Time and memory of a run of METIS
     are about proportional to the F M edges of F distinct label rows: time F M, memory
-    N M and some 140 F M bytes.
+    N M and about 140 F M bytes.
 
     Nodes are the distinct label rows, weighted by their numbers of objects, and the
     base clusters, each of weight 1; an edge weighs as much as its row. So objects with
@@ -75,7 +75,7 @@ class HBGF(Weighted, Method):
     n_init: int = parameter(positive(), default=10)
 
     def _solve(self, counts: Counts, *, weights, seed: int) -> partition.RowCut:
-        partition.import_metis("HBGF", "ecpcs-mc")  # rather now than after the work
+        partition.import_metis("HBGF", "ecpcs-mc")  # now, rather than after the work
         mass = cluster_mass(counts, weights)
         mass = np.ones(counts.n_base_clusters) if mass is None else mass
         sizes = counts.fragments().counts
@@ -96,7 +96,7 @@ def _memberships(counts: Counts) -> sparse.csr_array:
 
 
 def _of_rows(runs: Callable, n_rows: int) -> Callable[[int], list[np.ndarray]]:
-    """Return what parts the rows, the first nodes of a graph that others part."""
+    """Return a partitioner of the rows, the first nodes of a partitioned graph."""
 
     def parts(k: int) -> list[np.ndarray]:
         if k == n_rows:  # nothing is left to choose

@@ -20,7 +20,7 @@ class KCC(Weighted, OneHotMethod):
     """K-means-based consensus: the labels that share most with the base clusterings.
 
     A good first choice for large data if the base clusterings have about as many
-    clusters as are wanted: linear in the number of objects, and the utility says what
+    clusters as you want: linear in the number of objects, and the utility says what
     "shares most" means. For a result that does not depend on random starts use
     :class:`ECPCSHC`.
 
@@ -61,13 +61,13 @@ class KCC(Weighted, OneHotMethod):
 
     Deviations from the published code: random starts are distinct label rows, not just
     distinct objects; the row that fills an empty cluster differs from its own centroid,
-    and one more round follows, so that k clusters come out where k rows can be told
-    apart; where a clustering contains no member of a cluster, the random base cluster
-    that stands in is drawn once per start, so that the objective never rises; a base
+    and one more round follows, so that there are k clusters if there are k different
+    rows; if a clustering contains no member of a cluster, the random base cluster used
+    instead is drawn once per start, so that the objective never rises; a base
     clustering with one cluster has weight 0 in "nu_h" instead of infinity; shares for
     the normalisation are among the objects that the clustering contains. ``weights``
-    are factors of each base clustering's distances, beside those of a normalised
-    utility.
+    are factors of each base clustering's distances, in addition to those of a
+    normalised utility.
 
     References
     ----------

@@ -18,8 +18,8 @@ class KModes(Weighted, OneHotMethod):
 
     The simplest vote, also called iterative voting consensus: every centre is a label
     row that can be read, and the objective a number of labels that differ from it. Base
-    clusterings should have about as many clusters as are wanted; where they have many
-    more, labels seldom agree and :class:`KCC` or :class:`ECPCSMC` find better clusters.
+    clusterings should have about as many clusters as you want; if they have many more,
+    labels seldom agree and :class:`KCC` or :class:`ECPCSMC` find better clusters.
 
     Parameters
     ----------

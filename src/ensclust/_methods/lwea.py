@@ -14,7 +14,7 @@ from ensclust.similarity import eci
 class LWEA(Weighted, Agglomeration):
     """Evidence accumulation that gives less weight to base clusters that others split.
 
-    A cheap improvement of :class:`EAC` where base clusterings are good in one region
+    A cheap improvement of :class:`EAC` if base clusterings are good in one region
     and bad in another: a cluster that the other clusterings split says little about its
     objects, whatever the rest of its clustering is worth.
 
@@ -22,7 +22,7 @@ class LWEA(Weighted, Agglomeration):
     ----------
     $parameters
     theta : float, default=0.4
-        Above 0. The smaller it is, the less weight a cluster has that others split.
+        Above 0. The smaller it is, the less a cluster that others split counts.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class LWEA(Weighted, Agglomeration):
     -----
     Two objects are as similar as the mean, over the clusterings, of the index of the
     cluster that they share, 0 where they share none. It is :class:`EAC` with
-    ``cluster_weights="eci"``, which other methods take too.
+    ``cluster_weights="eci"``, which other methods accept too.
 
     Time N M^2 / 2 for counting, F^2 M for the linkage of F distinct label rows; memory
     4 F^2 bytes, or F M where that exceeds ``max_memory``, and about four Nc x Nc

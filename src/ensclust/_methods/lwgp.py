@@ -24,7 +24,7 @@ class LWGP(BipartiteCut):
     ----------
     $parameters
     theta : float, default=0.4
-        The smaller it is, the less weight a base cluster has that others split.
+        The smaller it is, the less a base cluster that others split counts.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class LWGP(BipartiteCut):
     -----
     As :class:`USENC`, with the edges of a base cluster weighted by its index ECI, see
     :func:`ensclust.similarity.eci`; values below 1e-12 are raised to it. A missing
-    label means one edge less. ``weights`` also count in the index.
+    label means one edge fewer. ``weights`` also count in the index.
 
     $cut
 

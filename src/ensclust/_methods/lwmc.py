@@ -23,8 +23,8 @@ class LWMC(MetaClustering):
     ----------
     $parameters
     theta : float, default=0.4
-        Above 0. The smaller it is, the less weight a base cluster has that others
-        split; see :func:`ensclust.similarity.eci`.
+        Above 0. The smaller it is, the less a base cluster that others split counts;
+        see :func:`ensclust.similarity.eci`.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class LWMC(MetaClustering):
     cluster_weights_ : ndarray of shape (Nc,)
         Weight of each base cluster in the vote, from 0 to 1 (ECI).
     meta_labels_ : ndarray of shape (Nc,)
-        Consensus cluster of each base cluster; -1 where its meta-cluster won no object.
+        Consensus cluster of each base cluster; -1 if its meta-cluster won no object.
 
     Notes
     -----
@@ -45,12 +45,12 @@ class LWMC(MetaClustering):
     membership.
 
     No published code is known. What the paper leaves open is settled as in
-    :class:`ECPCSMC`: the discretisation of the cut starts from many rows and the least
-    normalised cut is kept; ties in the vote, which are rare, are drawn by a hash of the
-    seed and the label row; labels are numbered without gaps. Missing labels: the
-    entropy of a base cluster counts the members that a clustering contains, and the
-    clusterings that contain some. ``weights`` count in the entropies, in the cut and in
-    the vote.
+    :class:`ECPCSMC`: the discretisation of the cut starts from many rows and the
+    smallest normalised cut is kept; ties in the vote, which are rare, are decided by a
+    hash of the seed and the label row; labels are numbered without gaps. Missing
+    labels: the entropy of a base cluster counts the members that a clustering contains,
+    and the clusterings that contain some. ``weights`` count in the entropies, in the
+    cut and in the vote.
 
     References
     ----------

@@ -41,7 +41,7 @@ class MCLA(ClusterWeighted, MetaClustering):
     cluster_similarity_ : ndarray of shape (Nc, Nc)
         Jaccard coefficients of the base clusters.
     meta_labels_ : ndarray of shape (Nc,)
-        Consensus cluster of each base cluster; -1 where its meta-cluster won no object.
+        Consensus cluster of each base cluster; -1 if its meta-cluster won no object.
 
     Notes
     -----
@@ -54,11 +54,11 @@ class MCLA(ClusterWeighted, MetaClustering):
     (ClusterPack), which calls METIS 4 where this calls METIS 5. Other deviations from
     it: the best of ``n_init`` runs is kept; a base cluster heavier than a meta-cluster
     should be weighs as much as one (needs n_clusters > n_clusterings); exact ties in
-    the vote are drawn by a hash of the seed and the label row, where the published code
-    adds noise below 1e-4 and so draws near ties too; an object of no base clustering
-    gets -1, not a random cluster; labels are numbered without gaps. ``weights`` count
-    in the graph, in the vote and in the choice of the best run, ``cluster_weights`` in
-    the graph and in the vote.
+    the vote are decided by a hash of the seed and the label row, where the published
+    code adds noise below 1e-4 and so affects near ties too; an object in no base
+    clustering gets -1, not a random cluster; labels are numbered without gaps.
+    ``weights`` count in the graph, in the vote and in the choice of the best run,
+    ``cluster_weights`` in the graph and in the vote.
 
     References
     ----------
@@ -93,7 +93,7 @@ class MCLA(ClusterWeighted, MetaClustering):
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.partitioner == "metis":
-            partition.import_metis()  # rather now than after the work
+            partition.import_metis()  # now, rather than after the work
         return similarity.jaccard(counts, n_jobs=self.n_jobs)
 
     def _partitioner(self, similarity, counts, weights, seed: int) -> Callable:
@@ -106,9 +106,10 @@ class MCLA(ClusterWeighted, MetaClustering):
 def metis_partitioner(
     similarity: np.ndarray, counts: Counts, mass, seed: int, n_init: int = 10
 ) -> Callable[[int], list[np.ndarray]]:
-    """Return what parts base clusters by several runs of METIS, each way once.
+    """Return a function that partitions base clusters by several runs of METIS.
 
-    ``mass`` says how many nodes each base cluster is, None for one.
+    Equal partitions occur once. ``mass`` is how many nodes each base cluster counts
+    as; None means one.
     """
     sizes = counts.sizes if mass is None else counts.sizes * mass
     return partition.metis_runs(weigh(similarity, mass), sizes, seed, n_init)

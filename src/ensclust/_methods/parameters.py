@@ -1,4 +1,4 @@
-"""Parameters of estimators: each is written once, as a field with what it may be."""
+"""Parameters of estimators: each is written once, as a field with constraints."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, dataclass_transform
@@ -25,7 +25,7 @@ def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
 class Parameters:
     """Makes the fields of a class the parameters of its constructor.
 
-    A class that has a constructor of its own keeps it, as scikit-learn's estimators do.
+    A class that defines its own constructor keeps it, as scikit-learn's estimators do.
     Shared wording fills docstrings, see ``document``.
     """
 

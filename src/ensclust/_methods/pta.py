@@ -18,8 +18,8 @@ from ensclust._trees.linkage import FULL, LINKAGES, link_matrix
 class PTA(Method):
     """Random walks between microclusters, then agglomeration of the microclusters.
 
-    The tree of :class:`PTGP`: choose it where weak links between distant objects are
-    mostly noise and several numbers of clusters are wanted. It needs a matrix of the
+    The tree of :class:`PTGP`: choose it if weak links between distant objects are
+    mostly noise and you want several numbers of clusters. It needs a matrix of the
     distinct label rows; :class:`ECPCSHC` gives a tree without one.
 
     Parameters
@@ -56,13 +56,13 @@ class PTA(Method):
     linkage each counts once, whatever its number of objects, as in the published code.
 
     Time F^2 M for the neighbours, 3 T nnz(P) F for the similarities, F^2 for the
-    linkage; memory 4 F^2 bytes and 12 nnz(P) for the walks, with nnz(P) some 20 to 40
+    linkage; memory 4 F^2 bytes and 12 nnz(P) for the walks, with nnz(P) about 20 to 40
     F. Similarities are 31-bit fixed point, so values that differ by rounding are tied.
 
     Deviations from the published code: a microcluster that shares no cluster with
-    another is similar to itself only; at least one neighbour and step (published: none
-    for F < 4); cuts give exactly k clusters, by merge order, also where many merges
-    have similarity 0, whose order is arbitrary. Missing labels: the mean over the
+    another is similar only to itself; at least one neighbour and step (published: none
+    for F < 4); cuts give exactly k clusters, by merge order, even if many merges have
+    similarity 0, whose order is arbitrary. Missing labels: the mean over the
     clusterings that contain both. What :class:`PTGP` says about few distinct label rows
     applies here too.
 

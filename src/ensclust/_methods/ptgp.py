@@ -16,18 +16,19 @@ from ensclust._support.documentation import MethodInfo
 class PTGP(Method):
     """Random walks between microclusters, then a cut of microclusters and clusters.
 
-    Good where weak links between distant objects are mostly noise: only the closest
-    neighbours count, and whatever two neighbourhoods have in common. The slowest of
-    the methods here, though not by far up to some 10^4 distinct label rows.
+    Good if weak links between distant objects are mostly noise: only the closest
+    neighbours count, and what two neighbourhoods have in common. One of the slowest
+    methods here, though not by much up to about 10^4 distinct label rows.
 
     Parameters
     ----------
     $parameters
     n_neighbors : int or None, default=None
-        Elite neighbours of a microcluster, more in case of ties. None is the published
-        rule for F microclusters, ``min(20, floor(sqrt(F) / 2))`` and at least 1.
+        Elite neighbours of a microcluster, more in case of ties. None uses the
+        published rule for F microclusters, ``min(20, floor(sqrt(F) / 2))`` and at least
+        1.
     steps : int or None, default=None
-        Length of the random walks. None is the same rule.
+        Length of the random walks. None uses the same rule.
     exact : bool, default=False
         Whether similarities of trajectories are exact to float64 rounding. If False,
         those of 2,000 or more microclusters are computed in float32 from shortened
@@ -51,7 +52,7 @@ class PTGP(Method):
     memberships are 2 T products of P with a few columns at a time. Time F^2 M for the
     neighbours, T nnz(P) F for the norms, F Nc^2 for the cut; memory 48 nnz(P) bytes
     for P and its walks, an F x Nc matrix and 256 (T + 3) F bytes per thread, or Nc^2
-    numbers if that is more. nnz(P) is some 20 to 40 F; ensembles of few clusterings
+    numbers if that is more. nnz(P) is about 20 to 40 F; ensembles of few clusterings
     have more ties, and more of everything.
 
     With ``exact=False``, and at least 2,000 microclusters, walks are in float32 and end
@@ -64,19 +65,19 @@ class PTGP(Method):
     their labels may differ widely from those of ``exact=True``.
 
     Deviations from the published code: a microcluster that shares no cluster with
-    another is similar to itself only, with 1 (published: to all and itself with
+    another is similar only to itself, with 1 (published: to all and itself with
     1e-20); at least one neighbour and step (published: none for F < 4); errors are not
     turned into one big cluster; n_clusters may exceed the number of base clusters.
     Missing labels: the co-association is the mean over the clusterings that contain
-    both. Where the graph falls into more than n_clusters parts, its leading
-    eigenvectors are not unique, and which parts go together is arbitrary.
+    both. If the graph has more than n_clusters connected parts, its leading
+    eigenvectors are not unique, and which parts are joined is arbitrary.
 
-    Unfit for few distinct label rows, as the method is published: two microclusters
-    whose only neighbour is the same third one walk alike, so they count as equal
-    however little they share, and the third, where they meet, is set apart. Of three
-    rows that is the rule: two large groups and one object between them become one
-    cluster and one object. There is a warning where nearly all objects end up in one
-    cluster and the base clusterings do not say so.
+    As published, the method is unsuitable for few distinct label rows: two
+    microclusters whose only neighbour is the same third one have equal walks, so they
+    count as equal however little they share, and the third one, where they meet, is set
+    apart. With three rows this is the rule: two large groups and one object between
+    them become one cluster and one object. A warning is issued if nearly all objects
+    end up in one cluster and the base clusterings do not suggest it.
 
     References
     ----------

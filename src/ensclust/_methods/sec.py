@@ -50,7 +50,7 @@ class SEC(OneHotMethod):
     cluster vanishes, as in the code this was compared with (by a third party; no code
     by the authors was found). A clustering that does not contain an object is left out
     of its distance and of the centroids, and counts nothing in w; where it contains no
-    member of a cluster, a random base cluster, drawn once per start, stands in.
+    member of a cluster, a random base cluster, drawn once per start, is used instead.
 
     References
     ----------
@@ -99,7 +99,7 @@ class Spectral:
         return rows.per_row(rows.sizes)
 
     def tables(self, centroids: np.ndarray, rows: Rows) -> tuple:
-        """Look up the mixed term; the square of the centroid goes with the weight."""
+        """Look up the mixed term; the squared centroid is multiplied by the weight."""
         return -2 * centroids, rows.per_clustering(centroids**2)
 
     def constant(self, rows: Rows, weights: np.ndarray) -> float:

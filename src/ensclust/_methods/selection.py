@@ -1,4 +1,4 @@
-"""How many clusters: all k from one preparation, judged by several criteria."""
+"""How many clusters: every k from one solution, judged by several criteria."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ from ensclust._support.validation import (
     warn,
 )
 
-_LARGEST = 50  # most clusters tried unless a range is given
+_LARGEST = 50  # most clusters tried by default
 _FEWEST_DRAWS = 39  # with which p can be as low as LEVEL
 _OF_ALL_K = ("lifetime", "eigengap")  # the others judge one clustering at a time
 _HALVES, _OFTEN = 20, 2  # halves of the clusterings, and how many must suggest a k
@@ -68,17 +68,17 @@ def select_k(
         As in :func:`ensclust.consensus`. A tree gives all k at once; other methods
         run once per k.
     X : array-like or sparse matrix of shape (n_objects, n_features), optional
-        The features that the base clusterings were made from. Only with them can
-        clusters be told from noise, see Notes.
+        The features that the base clusterings were made from. Without them, clusters
+        cannot be distinguished from noise, see Notes.
     scale : "auto", "standard", "robust" or None, default=None
         How ``X`` is scaled, as in :func:`ensclust.generate`; use what the base
         clusterings were generated with.
     criteria : sequence of str or None, default=None
         Any of "anmi", "cdf_area", "pac", "silhouette", "lifetime" and "eigengap";
-        None is all. "lifetime" is undefined for methods without a dendrogram.
+        None means all. "lifetime" is undefined for methods without a dendrogram.
     n_sample : int or None, default=5000
         If there are more objects, this many are drawn by ``random_state`` and judged;
-        None takes all.
+        None uses all.
     n_null : int, default=39
         Draws from each null model, or of permuted labels, at least 39. 0 skips the
         test against noise.
@@ -97,7 +97,7 @@ def select_k(
     -----
     - "anmi": mean NMI of the consensus with the base clusterings; knee.
     - "cdf_area": area under Monti's consensus CDF; knee. The ensemble is given, not run
-      anew for each k, so the consensus matrix for k is made from the base clusterings
+      again for each k, so the consensus matrix for k is made from the base clusterings
       reduced to k clusters: every base cluster takes the consensus label of most of its
       objects. "delta_area" in the table is the relative growth of the area.
     - "pac": share of pairs with consensus in (0.1, 0.9]; smallest.
@@ -116,16 +116,16 @@ def select_k(
 
     With ``X``, the gaps between k-means clusters and their compactness are compared
     with those in data drawn from five null models, all without clusters, see
-    ``_quality.null_model`` and ``_quality.noise_test``. For each of the two measures,
-    p is (b + 1) / (B + 1) where b of B draws are at least as extreme as the data, the
-    largest of the five null models; ``p`` is twice the smaller one. Above 0.05,
-    ``best_k`` is 1, with a warning. The test uses at most 1,000 objects and 20 features
-    (the first principal axes if there are more), so its time does not depend on N:
-    some seconds at most. Memory 3 x 1,000 d numbers.
+    ``_quality.null_model`` and ``_quality.noise_test``. For each of the two measures, p
+    is (b + 1) / (B + 1) if b of B draws are at least as extreme as the data, and the
+    largest p of the five null models counts; ``p`` is twice the smaller of the two.
+    Above 0.05, ``best_k`` is 1, with a warning. The test uses at most 1,000 objects and
+    20 features (the first principal axes if there are more), so its time does not
+    depend on N: a few seconds at most. Memory 3 x 1,000 d numbers.
 
-    With labels alone, permuted labels tell whether the clusterings agree more than by
+    With labels alone, permuted labels show whether the clusterings agree more than by
     chance; if not, ``best_k`` is 1, with a warning. If they do, ``p`` is None:
-    clusterings of noise agree, too. A warning is issued where no k stands out, see
+    clusterings of noise agree, too. A warning is issued if no k stands out, see
     ``_quality.criteria.stands_out``; if ``best_k`` would then be the last k, it is 1.
 
     ``best_k_range`` has ``best_k`` and every k that the criterion suggests for at least
@@ -134,7 +134,7 @@ def select_k(
     With n objects judged, F of them distinct, per k: time n M for "anmi", F M k for
     "silhouette", R^2 M / 2 for "cdf_area" and "pac" together, where R <= F is the
     number of distinct rows of reduced labels. "eigengap" takes n M^2 / 2 + Nc^3 once.
-    Nothing of size n x n exists but what the method needs (``max_memory`` of the
+    Nothing of size n x n exists except what the method needs (``max_memory`` of the
     trees).
 
     References
@@ -160,7 +160,7 @@ def select_k(
     >>> found.best_k
     4
 
-    With features, clusters can be told from noise:
+    With features, clusters can be distinguished from noise:
 
     >>> found = ensclust.select_k(X=X, criteria=["eigengap"], random_state=0)
     >>> found.best_k, found.p
@@ -259,7 +259,7 @@ def _of_features(
 def _of_labels(
     found: KSelection, judged: "_Judged", n_draws: int, seed: int
 ) -> KSelection:
-    """Return what labels alone can tell: whether they agree, and how firmly on k."""
+    """Return what labels alone show: whether they agree, and how clearly on k."""
     p = agree_by_chance(judged.ensemble, n_draws=n_draws, seed=seed)
     if p > LEVEL:
         warn(
@@ -274,7 +274,7 @@ def _of_labels(
 
 
 def _doubtful(found: KSelection) -> KSelection:
-    """Warn that no number of clusters stands out, and do not answer the last one."""
+    """Warn that no number of clusters stands out, and do not suggest the last one."""
     tried = f"no number of clusters from {found.ks[0]} to {found.ks[-1]} stands out"
     if found.best_k == found.ks[-1]:
         warn(
@@ -366,7 +366,7 @@ class _Judged:
         return best is None or stands_out(self.ks, anmi, best, pac, gaps)
 
     def also(self, name: str, seed: int) -> tuple[int, ...]:
-        """Return what a criterion suggests for all, and often for half the inputs."""
+        """Return what a criterion suggests for all inputs, and often for half."""
         m = self.ensemble.n_clusterings
         best = self.suggested().get(name, self.ks[0])
         rng = np.random.default_rng(seed)
@@ -451,13 +451,13 @@ def _check_criteria(names: Sequence[str] | None) -> list[str]:
 def _check_range(k_range: Any, n_objects: int) -> list[int]:
     if isinstance(k_range, str) or not hasattr(k_range, "__iter__"):
         msg = (
-            f"k_range={k_range!r} is no list of numbers of clusters. Use, for "
-            "instance, range(2, 11), or None."
+            f"k_range={k_range!r} is not a list of numbers of clusters. Use, for "
+            "example, range(2, 11), or None."
         )
         raise TypeError(msg)
     ks = sorted({check_n_clusters(k, n_objects) for k in k_range})
     if not ks:
-        msg = f"k_range={k_range!r} is empty. Use, for instance, range(2, 11)."
+        msg = f"k_range={k_range!r} is empty. Use, for example, range(2, 11)."
         raise ValueError(msg)
     return ks
 

@@ -16,8 +16,8 @@ class SRS(Agglomeration):
     """SimRank: objects are similar in similar clusters, clusters with similar objects.
 
     The most thorough of the link-based refinements of :class:`EAC`: every pair of
-    clusters counts, also across clusterings. Elsewhere the slowest method by far, here
-    it is as fast as the others.
+    clusters counts, even across clusterings. The slowest method by far in other
+    packages, here it is as fast as the others.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class SRS(Agglomeration):
     4 F^2 bytes, or F M where that exceeds ``max_memory``. Objects with equal label
     rows start as one group unless another object is closer to them than they are to
     each other; such rows are split. Unlike in the published code, a group of equal
-    rows is never cut apart.
+    rows is never separated.
 
     References
     ----------

@@ -15,10 +15,10 @@ GROUP = "ensclust.methods"  # entry points by which other packages add methods
 
 
 class MethodTable(Mapping):
-    """The estimators of methods by name, loaded when they are asked for.
+    """The estimators of methods by name, loaded on first use.
 
     :meth:`method` gives the method alone, without scikit-learn. Other packages add
-    theirs by entry points of the group ``ensclust.methods``.
+    theirs with entry points in the group ``ensclust.methods``.
     """
 
     def __init__(self, homes: dict[str, str]):
@@ -105,7 +105,7 @@ def methods(
     weights: bool | None = None,
     free_k: bool | None = None,
 ) -> list[str]:
-    """Return the names of the consensus methods: all, or those that are asked for.
+    """Return the names of the consensus methods, all or a selection.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def methods(
     family : str or None
         "tree", "cluster graph", "bipartite graph", "object graph" or "label rows".
     soft : bool or None
-        Whether memberships are shares of the method's own, not mean similarities.
+        Whether the method computes memberships itself, not from mean similarities.
     weights : bool or None
         Whether base clusterings can have weights.
     free_k : bool or None
@@ -148,7 +148,7 @@ def methods(
 
 
 def usual_methods() -> list[str]:
-    """Return what is compared unless methods are named: ours by name, others added."""
+    """Return what is compared by default: the paper's methods, and added ones."""
     return [*PAPER, *METHODS.added()]
 
 
@@ -162,8 +162,8 @@ def load(home: str) -> type[Method]:
         raise ValueError(msg) from error
     if not (inspect.isclass(found) and issubclass(found, Method)):
         msg = (
-            f"method={home!r} is no consensus method: {module} has no class {name!r} "
-            "that derives from ensclust.BaseConsensus."
+            f"method={home!r} is not a consensus method: {module} has no class "
+            f"{name!r} that derives from ensclust.BaseConsensus."
         )
         raise TypeError(msg)
     return found
@@ -180,7 +180,7 @@ def find(method: Any) -> type[Method]:
     if isinstance(method, str) and method == "best" and method not in METHODS:
         msg = (
             'method="best" was removed in 0.2: it was not reliably better than '
-            '"ecpcs-mc". Use that, or see several methods side by side with '
+            '"ecpcs-mc". Use that, or compare several methods with '
             "compare(labels, k)."
         )
         raise ValueError(msg)
@@ -195,8 +195,8 @@ def make(method: Any, settled: dict[str, Any] | None = None, /, **params) -> Any
 def settle(method: Any, settled: dict[str, Any] | None = None, /, **params) -> Method:
     """Return a method with its parameters, ready to solve; no estimator is needed.
 
-    ``settled`` are parameters that the caller decides, which ``params`` may not. An
-    instance keeps its own parameters where they do not say otherwise.
+    ``settled`` are parameters that the caller sets, which ``params`` may not contain.
+    An instance keeps its other parameters.
     """
     return _made(find(method), method, settled or {}, params)
 
@@ -208,8 +208,8 @@ def _made(
     for name, value in params.items():
         if name in settled:
             msg = (
-                f"{name}={value!r} cannot be given here, where clusterings are "
-                f"combined that exist. Use {cls.__name__}({name}=...).fit(X)."
+                f"{name}={value!r} cannot be set here, where existing "
+                f"clusterings are combined. Use {cls.__name__}({name}=...).fit(X)."
             )
             raise TypeError(msg)
         if name not in known:
@@ -243,7 +243,7 @@ def name_of(method: Any) -> str:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """Return what :func:`methods` can be asked for."""
+    """Return what :func:`methods` can select by."""
     info = METHODS.method(name).info
     return {
         "level": info.level,

@@ -28,7 +28,7 @@ class USENC(BipartiteCut):
     -----
     An object is joined to its M base clusters by edges of weight 1. Objects become
     points in the space of the graph's k leading eigenvectors, scaled to unit length,
-    and k-means clusters these. A missing label means one edge less.
+    and k-means clusters these. A missing label means one edge fewer.
 
     $cut
 

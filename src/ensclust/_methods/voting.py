@@ -26,7 +26,7 @@ class Voting(Sharing):
     unmatched : "nearest" or "spread", default="nearest"
         What a cluster without a match counts for, in a clustering of more than
         ``n_clusters`` clusters: the consensus cluster that it overlaps most, or all of
-        them alike, as in clue.
+        them equally, as in clue.
     n_init : int, default=20
         Number of random starts; the one with the smallest distance is kept.
     max_iter : int, default=100
@@ -53,22 +53,22 @@ class Voting(Sharing):
     follow from the objects that base clusters share, so nothing of size N x k is needed
     before labels are made.
 
-    The distance does not penalise large clusters: where base clusterings have many more
-    clusters than ``n_clusters`` and are noisy, the least distance may belong to a
+    The distance does not penalise large clusters: if base clusterings have many more
+    clusters than ``n_clusters`` and are noisy, the smallest distance may belong to a
     consensus with most objects in one cluster. Look at the sizes, and compare with
     ``unmatched="spread"`` or :class:`ECPCSMC`.
 
     A clustering of at most k clusters is matched one to one. In a larger one, each
     consensus cluster gets one cluster or more, and with "nearest" the overlaps are as
     large as that allows. With "spread" the k clusters of largest overlap are matched,
-    the distance counts an unmatched cluster as a column of its own, and each of its
+    the distance counts an unmatched cluster as a separate column, and each of its
     objects gives 1 / k to every consensus cluster: this is clue, whose values are
-    repeated from the same starts. Deviations from clue: starts are not random
-    memberships of objects, which no stream could look up, but k random base clusters;
-    ``hard`` goes on from the best soft consensus; ties between largest shares go to the
-    first, where clue draws one. A consensus cluster that wins no object is left out,
-    also of the memberships. The mean of an object is over the clusterings that contain
-    it. ``weights`` make means and distances weighted.
+    reproduced from the same starts. Deviations from clue: starts are not random
+    memberships of objects, which a stream could not look up, but k random base
+    clusters; ``hard`` continues from the best soft consensus; ties between largest
+    shares go to the first, where clue draws one. A consensus cluster that wins no
+    object is left out, even of the memberships. The mean of an object is over the
+    clusterings that contain it. ``weights`` make means and distances weighted.
 
     References
     ----------

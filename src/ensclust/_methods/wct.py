@@ -18,8 +18,8 @@ class WCT(Weighted, ClusterWeighted, Agglomeration):
     """Weighted connected triples: base clusters that share neighbours are similar.
 
     A cheap refinement of :class:`EAC` for clusterings with many small clusters: two
-    objects in different clusters still count as similar where those clusters overlap
-    with the same clusters elsewhere.
+    objects in different clusters still count as similar if those clusters overlap with
+    the same clusters elsewhere.
 
     Parameters
     ----------

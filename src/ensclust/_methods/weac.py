@@ -19,7 +19,7 @@ class WEAC(Agglomeration):
     """Evidence accumulation weighted by how well a clustering agrees with the others.
 
     Choose it over :class:`EAC` if some base clusterings may be bad and it is not known
-    which. :class:`LWEA` weighs single clusters instead, and ``weights="agreement"`` of
+    which. :class:`LWEA` weights single clusters instead, and ``weights="agreement"`` of
     other methods does much the same as this one.
 
     Parameters

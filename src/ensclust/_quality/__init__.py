@@ -1,1 +1,1 @@
-"""Quality: how sure a result is, and which of several is best."""
+"""Quality: how certain a result is, and which of several is best."""

@@ -1,4 +1,4 @@
-"""How sure a consensus is: of each object, of each cluster, of each base clustering."""
+"""How certain a consensus is: for each object, cluster and base clustering."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from ensclust._quality.mean_coassociation import (
     item_consensus,
 )
 from ensclust._support import notebook
+from ensclust._support.plain import counted
 from ensclust._support.validation import (
     check_labelling,
     check_weights,
     import_optional,
     unexpected,
 )
+
+_SHOWN = 8  # clusters in the text
+_WIDTH = 80  # characters in a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,12 +119,12 @@ class Certainty:
         memberships : ndarray of shape (N, k) or None
             Shares of votes, for ``vote_share``.
         names : list of str or None
-            Names of the base clusterings; None is their numbers.
+            Names of the base clusterings; None uses their numbers.
 
         Returns
         -------
         Certainty
-            Time N M + F M k for F distinct label rows; memory at most some
+            Time N M + F M k for F distinct label rows; memory at most about
             (110 + 4 M) N bytes.
         """
         ensemble = as_counts(ensemble)
@@ -144,7 +148,7 @@ class Certainty:
 
     @property
     def margin(self) -> np.ndarray:
-        """Item consensus less next consensus, (N,): negative is better off there."""
+        """Item consensus minus next consensus, (N,); below 0, the next fits better."""
         return self.item_consensus - self.next_consensus
 
     def objects(self) -> Any:
@@ -176,7 +180,7 @@ class Certainty:
         return _frame(columns, self.names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers for JSON; None stands for NaN."""
+        """Return plain lists and numbers for JSON; NaN becomes None."""
         tables: dict[str, dict[str, Any]] = {
             "objects": {
                 "label": self.labels,
@@ -208,7 +212,7 @@ class Certainty:
             lines.append(
                 f"  item consensus     mean {known.mean():.2f}, least {known.min():.2f}"
             )
-        lines.append(f"  cluster consensus  {self._shown_clusters()}")
+        lines += _wrapped("  cluster consensus", self._shown_clusters())
         if shown := self._shown_agreement():
             lines.append(f"  agreement (NMI)    {shown}")
         return "\n".join(lines)
@@ -229,7 +233,7 @@ class Certainty:
             notes.append(f"agreement (NMI) {shown}")
         return notebook.table(
             self._title(),
-            ("cluster, least sure first", "objects", "consensus", "mean margin"),
+            ("cluster, least certain first", "objects", "consensus", "mean margin"),
             rows,
             "; ".join(notes),
         )
@@ -237,18 +241,19 @@ class Certainty:
     def _title(self) -> str:
         n_out = int((self.labels < 0).sum())
         return (
-            f"Certainty of {len(self.labels):,} objects in {len(self._least_sure())} "
-            f"clusters{f', {n_out:,} in none' if n_out else ''}, "
-            f"from {len(self.names)} base clusterings"
+            f"Certainty of {counted(len(self.labels), 'object')} in "
+            f"{counted(len(self._least_sure()), 'cluster')}"
+            f"{f', {n_out:,} in none' if n_out else ''}, "
+            f"from {counted(len(self.names), 'base clustering')}"
         )
 
     def _least_sure(self) -> np.ndarray:
-        """Return the clusters that have objects, the least sure first."""
+        """Return the clusters that have objects, the least certain first."""
         order = np.argsort(self.cluster_consensus, kind="stable")
         return order[self.sizes[order] > 0]
 
     def _shown_agreement(self) -> str:
-        """Return the mean agreement and the base clustering of the least, if any."""
+        """Return the mean agreement, and the clustering that agrees least, if any."""
         nmi = self.agreement.nmi
         if not np.isfinite(nmi).any():
             return ""
@@ -258,14 +263,25 @@ class Certainty:
             f"clustering {self.names[worst]}"
         )
 
-    def _shown_clusters(self) -> str:
-        """Return the least sure clusters with their sizes, at most eight."""
+    def _shown_clusters(self) -> list[str]:
+        """Return the least certain clusters with their sizes, at most ``_SHOWN``."""
         order = self._least_sure()
         words = [
             f"{j}: {self.cluster_consensus[j]:.2f} ({self.sizes[j]:,})"
-            for j in order[:8]
+            for j in order[:_SHOWN]
         ]
-        return "  ".join(words) + ("  ..." if len(order) > 8 else "")
+        more = len(order) - _SHOWN
+        return [*words, f"(lowest first, {more:,} more)"] if more > 0 else words
+
+
+def _wrapped(head: str, words: list[str]) -> list[str]:
+    """Return words two blanks apart below a head, in lines of at most 80 characters."""
+    lines = [head]
+    for word in words:
+        if len(lines[-1]) + 2 + len(word) > _WIDTH:
+            lines.append(" " * len(head))
+        lines[-1] += f"  {word}"
+    return lines
 
 
 def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -273,8 +289,8 @@ def _own(memberships: np.ndarray, labels: np.ndarray) -> np.ndarray:
     shape, k = np.shape(memberships), int(labels.max(initial=-1)) + 1
     if len(shape) != 2 or shape[0] != len(labels) or shape[1] < k:
         msg = (
-            f"memberships has shape {shape}; expected ({len(labels)}, {k}), a row per "
-            "object and a column per cluster."
+            f"memberships has shape {shape}; expected ({len(labels)}, {k}), one row "
+            "per object and one column per cluster."
         )
         raise ValueError(msg)
     share = np.full(len(labels), np.nan)
@@ -290,7 +306,7 @@ def _plain(values: Any) -> list:
 
 
 def _frame(columns: dict[str, Any], index: list[str] | None = None) -> Any:
-    """Return a DataFrame of the columns that are there."""
+    """Return a DataFrame of the columns that are not None."""
     pandas = import_optional("pandas", "a table of certainty", "pandas")
     there = {name: column for name, column in columns.items() if column is not None}
     return pandas.DataFrame(there, index=index)

@@ -1,4 +1,4 @@
-"""Comparison: what several methods make of the same base clusterings."""
+"""Comparison: the results of several methods on the same base clusterings."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ _TRUTH = ("nmi", "ari", "ecs")  # measures of agreement with the truth
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What several methods make of the same ensemble, the best agreement first.
+    """The results of several methods on the same ensemble, best agreement first.
 
     Attributes
     ----------
@@ -25,18 +25,18 @@ class Comparison:
         Their consensus clusterings, numbered like the first one, see
         :func:`ensclust.align`.
     anmi : ndarray of shape (n_methods,)
-        Mean NMI of each with the base clusterings. It needs no truth, and it is no
-        truth: it says how well a result sums up its inputs.
+        Mean NMI of each with the base clusterings. It needs no true classes, and says
+        nothing about them: it is how well a result summarises its inputs.
     agreement : ndarray of shape (n_methods, n_methods)
         NMI between their results.
     seconds : ndarray of shape (n_methods,)
-        Time that each took, without what is compiled once after installation.
+        Time that each took, without compilation, which happens once.
     nmi, ari, ecs : ndarray of shape (n_methods,) or None
         Normalised mutual information, adjusted Rand index and element-centric
-        similarity of each with the truth, on the objects that have one; None where no
-        truth was given.
+        similarity of each with the truth, on the objects whose class is known; None if
+        no truth was given.
     left_out : dict of str to str
-        Methods that could not run, with what each needs.
+        Methods that could not run, and what each needs.
     """
 
     methods: tuple[str, ...]
@@ -91,18 +91,18 @@ class Comparison:
                     for row in rows
                 ),
                 *(f"{name:{width}}{why}" for name, why in self.left_out.items()),
-                "",
-                "NMI between the results",
                 *self._matrix(),
             ]
         )
 
     def _matrix(self) -> list[str]:
         """Return the agreement as lines, the columns in parts that fit a terminal."""
+        if len(self.methods) == 1:
+            return []
         names = [f"{i:2} {name}" for i, name in enumerate(self.methods, 1)]
         width = max(map(len, names)) + 1
         n_shown = max(1, (_WIDTH - width) // _CELL)
-        lines = []
+        lines = ["", "NMI between the results"]
         for first in range(0, len(names), n_shown):
             part = range(first, min(first + n_shown, len(names)))
             lines.append(" " * width + "".join(f"{i + 1:{_CELL}}" for i in part))

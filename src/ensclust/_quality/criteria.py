@@ -1,8 +1,8 @@
 """How well a clustering, or a number of clusters, suits an ensemble.
 
 Every criterion works on distinct label rows and contingency tables; nothing of size
-N x N exists. How a number of clusters is read from a criterion stands in ``CRITERIA``
-and :func:`suggest`.
+N x N exists. ``CRITERIA`` and :func:`suggest` define how a number of clusters is read
+from a criterion.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +22,10 @@ from ensclust._trees.dendrogram import Dendrogram
 PAC_WINDOW = (0.1, 0.9)
 _ROWS = 64  # rows of pairs that a thread counts at a time
 _TIE = 1e-12
-# What noise and clear clusters were found to differ by, see stands_out.
-_STEADY = 0.1  # growth of ANMI^2 in log k beyond the suggested k, by that up to it
+# What was found to distinguish noise from clear clusters, see stands_out.
+_STEADY = (
+    0.1  # growth of ANMI^2 in log k beyond the suggested k, divided by that up to it
+)
 _UNRELATED, _AGREEING = 0.3, 0.74  # ANMI
 _AMBIGUOUS = 0.2  # proportion of ambiguous pairs
 _GAP = 0.15  # between eigenvalues of the cluster graph
@@ -67,23 +69,23 @@ def suggest(
     ks : sequence of int
         Numbers of clusters, ascending.
     values : ndarray of shape (len(ks),)
-        The criterion; NaN where no k clusters could be formed.
+        The criterion; NaN if k clusters could not be formed.
     rule : str or None
-        "largest", "smallest" or "knee"; None is the criterion's own.
+        "largest", "smallest" or "knee"; None uses the criterion's own.
 
     Returns
     -------
     int or None
-        Of equally good ones the smallest; None where no value is defined.
+        The smallest of equally good ones; None if no value is defined.
 
     Notes
     -----
     Three criteria grow with k as long as the consensus is coarser than its inputs,
-    whatever the data; of inputs that refine K equal clusters, in proportion to a known
-    function of k up to K, and not at all beyond it: -log(1 - area) and ANMI^2 to log k,
-    the silhouette to k - 1. The knee is the point farthest above the straight line, on
-    these scales, from one cluster to the last k: there it is K, wherever the range
-    ends above K.
+    whatever the data. If the inputs refine K equal clusters, they grow in proportion to
+    a known function of k up to K, and not at all beyond it: -log(1 - area) and ANMI^2
+    to log k, the silhouette to k - 1. The knee is the point farthest above the straight
+    line, on these scales, from one cluster to the last k: in this case it is K,
+    wherever the range ends above K.
 
     Examples
     --------
@@ -105,8 +107,8 @@ def suggest(
 def suggest_gap(ks: Sequence[int], gaps: np.ndarray) -> int | None:
     """Return the number of clusters with the largest eigengap.
 
-    ``gaps`` has one value more than ``ks``, for the k after the last one: where it is
-    larger than that of the last, the last k is no peak, and others are suggested.
+    ``gaps`` has one value more than ``ks``, for the k after the last one: if it is
+    larger than that of the last k, the last k is not a peak and is not suggested.
     """
     is_peak = len(ks) < 2 or not gaps[-1] > gaps[-2]
     last = len(ks) if is_peak else len(ks) - 1
@@ -139,25 +141,25 @@ def stands_out(
     ks : sequence of int
         Numbers of clusters, ascending.
     anmi : ndarray of shape (len(ks),)
-        The criterion "anmi" of each; NaN where no k clusters could be formed.
+        The criterion "anmi" of each; NaN if k clusters could not be formed.
     best : int
         The one that it suggests.
     pac : callable
         Returns the criterion "pac" of a number of clusters; called at most three times.
     eigengaps : callable
-        Returns the criterion "eigengap"; called where the others speak of noise.
+        Returns the criterion "eigengap"; called if the others suggest noise.
 
     Notes
     -----
-    None does where no eigengap is above 0.15, and the consensus has next to nothing to
-    do with the base clusterings (ANMI below 0.3), or else all of this holds: it agrees
+    None is if no eigengap is above 0.15, and either the consensus has next to nothing
+    to do with the base clusterings (ANMI below 0.3), or all of this holds: it agrees
     with them moderately (ANMI below 0.74) and ever better with more clusters (ANMI^2
-    goes on growing in log k at more than 0.1 of its rate up to the suggested k, or that
+    keeps growing in log k at more than 0.1 of its rate up to the suggested k, or that
     is the last), and many pairs of objects are ambiguous (PAC above 0.2) at the
     suggested k, at the one with the largest ANMI and at the last. Measured on 200 and
-    1,000 objects: normal and uniform noise of 2 to 20 features and labels at random are
-    told in 96 of 96 cases, noise of skewed or heavy-tailed features in 19 of 24; of 336
-    cases of 2 to 10 clear clusters none was called noise.
+    1,000 objects: normal and uniform noise with 2 to 20 features and random labels are
+    recognised in 96 of 96 cases, noise with skewed or heavy-tailed features in 19 of
+    24; none of 336 cases of 2 to 10 clear clusters was called noise.
     """
     defined = ~np.isnan(anmi)
     k, score = np.asarray(ks)[defined], anmi[defined] ** 2
@@ -180,12 +182,13 @@ def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:
     The distance of two objects is 1 minus the share of clusterings that put them
     together. The mean distance of an object to a cluster follows from the contingency
     table of the cluster with the base clusters, so the value is exact. With missing
-    labels numerators and denominators are pooled over a cluster, as in average linkage.
+    labels, numerators and denominators are pooled over a cluster, as in average
+    linkage.
 
     Parameters
     ----------
     ensemble : Ensemble
-        The base clusterings; every object is in one of them at least.
+        The base clusterings; every object is in at least one of them.
     labels : ndarray of shape (N,)
         Clusters 0..k-1.
 
@@ -193,7 +196,8 @@ def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:
     -------
     float
         Between -1 and 1, NaN for one cluster. An object alone in its cluster counts
-        0. Time F M k for F distinct label rows, at most some (110 + 4 M) N bytes.
+        0. Time F M k for F distinct label rows, memory at most about (110 + 4 M) N
+        bytes.
     """
     if labels.max() == 0:
         return float("nan")
@@ -209,8 +213,8 @@ def silhouette(ensemble: Ensemble, labels: np.ndarray) -> float:
 def coarsened(ensemble: Ensemble, labels: np.ndarray) -> np.ndarray:
     """Return the base clusterings seen through a consensus, (F, M) codes.
 
-    Every base cluster takes the label that most of its objects have (of equal ones
-    the lowest); "not clustered" is k. One row per fragment.
+    Every base cluster takes the label that most of its objects have (the lowest in case
+    of ties); "not clustered" is k. One row per fragment.
     """
     table = contingency(ensemble, labels)
     rows = ensemble.fragments().labels
@@ -231,8 +235,8 @@ def consensus_pairs(
     Monti's consensus matrix for k holds, for each pair, the share of k-cluster runs
     that put the two together. Here the runs are given, with any numbers of clusters,
     so each is first reduced to at most k clusters: every base cluster takes the
-    consensus label of most of its objects. Where the ensemble really supports k
-    clusters, the reduced runs agree and shares are near 0 and 1.
+    consensus label of most of its objects. If the ensemble really supports k clusters,
+    the reduced runs agree and shares are near 0 and 1.
 
     Parameters
     ----------
@@ -241,7 +245,7 @@ def consensus_pairs(
     labels : ndarray of shape (N,)
         Consensus clusters 0..k-1.
     n_jobs : int or None
-        Threads; None is one per core.
+        Number of threads; None means one per core.
 
     Returns
     -------
@@ -269,7 +273,7 @@ def consensus_cdf(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct consensus values and the share of pairs up to each.
 
     From the counts of :func:`consensus_pairs`; pairs that no clustering contains count
-    as 0. Without any pair all consensus is 1.
+    as 0. Without any pair, all consensus is 1.
     """
     together, both = np.nonzero(pairs)
     values, place = np.unique(together / np.maximum(both, 1), return_inverse=True)
@@ -295,7 +299,7 @@ def pac(pairs: np.ndarray, window: tuple[float, float] = PAC_WINDOW) -> float:
 def lifetimes(dendrogram: Dendrogram, ks: Sequence[int]) -> np.ndarray:
     """Return the gap of heights over which each number of clusters lasts.
 
-    NaN for one cluster, which lasts for ever, and for more clusters than leaves.
+    NaN for one cluster, which lasts forever, and for more clusters than leaves.
     """
     n = dendrogram.n_leaves
     heights = np.concatenate([[dendrogram.leaf_heights.min()], dendrogram.heights])
@@ -321,6 +325,6 @@ def eigengaps(jaccard: np.ndarray, ks: Sequence[int]) -> np.ndarray:
     """
     graph = partition.NormalisedCut(jaccard)
     n = len(graph)
-    # A 0 is what comes after the last node.
+    # After the last node comes a 0.
     spectrum = np.append(graph.embedding(min(n, max(ks) + 1))[0], 0.0)
     return np.array([spectrum[k - 1] - spectrum[k] if k <= n else np.nan for k in ks])

@@ -1,4 +1,4 @@
-"""SplitHalf: how far the consensus of one half of an ensemble is that of the other."""
+"""SplitHalf: how far the consensus of two halves of an ensemble agrees."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from ensclust._support import notebook
+from ensclust._support.plain import counted
 from ensclust._support.validation import import_optional
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SplitHalf:
-    """What :func:`ensclust.split_half` found: agreement of two halves, many times.
+    """What :func:`ensclust.split_half` returns: agreement of two halves, many times.
 
     Attributes
     ----------
@@ -21,11 +22,11 @@ class SplitHalf:
         Base clusterings that were split.
     nmi, ari, ecs : ndarray of shape (n,)
         Normalised mutual information, adjusted Rand index and element-centric
-        similarity of the consensus of two halves, for each split; on the objects that
-        both have in a cluster, NaN if there are none.
+        similarity of the consensus of two halves, for each split, on the objects that
+        are in a cluster of both; NaN if there are none.
     objects : ndarray of shape (N,)
-        Mean element-centric similarity of each object over the splits: low where the
-        halves disagree, NaN where they never both have it in a cluster.
+        Mean element-centric similarity of each object over the splits: low if the
+        halves disagree, NaN if they never both have it in a cluster.
     """
 
     method: str
@@ -37,7 +38,7 @@ class SplitHalf:
 
     @property
     def mean(self) -> dict[str, float]:
-        """Mean of "nmi", "ari" and "ecs" over the splits, NaN where none is known."""
+        """Mean of "nmi", "ari" and "ecs" over the splits, NaN if none is known."""
         return {name: _mean(own) for name, own in self._measures().items()}
 
     @property
@@ -47,12 +48,12 @@ class SplitHalf:
         return {name: _mean((own - _mean(own)) ** 2) ** 0.5 for name, own in measures}
 
     def to_pandas(self) -> Any:
-        """Return the measures as a pandas DataFrame, a row for each split."""
+        """Return the measures as a pandas DataFrame, one row per split."""
         pandas = import_optional("pandas", "SplitHalf.to_pandas", "pandas")
         return pandas.DataFrame(self._measures()).rename_axis("split")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers for JSON; None stands for NaN."""
+        """Return plain lists and numbers for JSON; NaN becomes None."""
         return {
             "method": self.method,
             "n_clusterings": self.n_clusterings,
@@ -77,7 +78,7 @@ class SplitHalf:
     def _title(self) -> str:
         return (
             f"Consensus of two halves of {self.n_clusterings} base clusterings, "
-            f"{self.method}, {len(self.ecs)} splits"
+            f"{self.method}, {counted(len(self.ecs), 'split')}"
         )
 
     def _note(self) -> str:
@@ -90,7 +91,11 @@ class SplitHalf:
         )
 
     def __repr__(self) -> str:
-        lines = [f"  {name}{mean:8.3f}{std:8.3f}" for name, mean, std in self._rows()]
+        is_one = len(self.ecs) == 1  # has no deviation
+        lines = [
+            f"  {name}{mean:8.3f}" + (f"{'-':>8}" if is_one else f"{std:8.3f}")
+            for name, mean, std in self._rows()
+        ]
         head = f"  {'':3}{'mean':>8}{'SD':>8}"
         return "\n".join([self._title(), head, *lines, f"  {self._note()}"])
 

@@ -1,4 +1,4 @@
-"""KSelection: what criteria say of each number of clusters, and what they suggest."""
+"""KSelection: criteria for each number of clusters, and what they suggest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from ensclust._quality.criteria import CRITERIA
 from ensclust._support import notebook
 from ensclust._support.validation import import_optional
 
-# What best_k follows, for base clusterings that are given, and that are generated
-# from features: docs/evidence.md.
+# What best_k follows for given base clusterings, and for those generated from
+# features; see docs/evidence.md.
 DEFAULT_CRITERION, WITH_FEATURES = "anmi", "eigengap"
-LEVEL = 0.05  # p above which there are no clusters to speak of
+LEVEL = 0.05  # p above which the features count as noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KSelection:
-    """What :func:`ensclust.select_k` found: criteria for each k, what they suggest.
+    """What :func:`ensclust.select_k` returns: criteria for each k, and suggestions.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class KSelection:
     ks : tuple of int
         The numbers of clusters tried, ascending.
     scores : dict of str to tuple of float
-        Value of every criterion for each k; NaN where it is not defined.
+        Value of every criterion for each k; NaN if it is not defined.
     suggested : dict of str to int
-        The number of clusters each criterion suggests; one that is defined nowhere
-        is left out.
+        The number of clusters that each criterion suggests; criteria that are not
+        defined for any k are left out.
     n_judged : int
         Number of objects that were judged: all, or a sample.
     labels : dict of int to ndarray of shape (n_judged,)
@@ -41,14 +41,14 @@ class KSelection:
     p : float or None
         How often data without clusters are as extreme as these features, (b + 1) /
         (B + 1) for b of B draws; see :func:`ensclust.select_k`. With labels alone: how
-        often permuted labels agree as well, if that is often; else None, as clusterings
-        of noise agree, too.
+        often permuted labels agree as well, if that is often; otherwise None, because
+        clusterings of noise agree, too.
     null : str
         What was drawn, and how often; "" if nothing was.
     best_k_range : tuple of int
-        The numbers of clusters that cannot be told apart from ``best_k``.
+        The numbers of clusters that cannot be distinguished from ``best_k``.
     is_noise : bool
-        Whether nothing speaks for clusters; ``best_k`` is then 1.
+        Whether there is no evidence of clusters; ``best_k`` is then 1.
     is_generated : bool
         Whether the base clusterings were generated from features that were tested
         against noise; ``best_k`` then follows "eigengap".
@@ -69,7 +69,7 @@ class KSelection:
 
     @property
     def best_k(self) -> int:
-        """The suggestion of the decisive criterion; 1 if nothing speaks for clusters.
+        """The suggestion of the decisive criterion; 1 without evidence of clusters.
 
         The smallest k if there is no suggestion.
         """
@@ -79,14 +79,14 @@ class KSelection:
 
     @property
     def decisive(self) -> str:
-        """The criterion that ``best_k`` follows: the default, or the first with one."""
+        """The criterion that ``best_k`` follows: the default, or the first one."""
         default = WITH_FEATURES if self.is_generated else DEFAULT_CRITERION
         first = next(iter(self.suggested), "")
         return default if default in self.suggested else first
 
     @property
     def verdict(self) -> str:
-        """A sentence on whether there is more than noise."""
+        """A phrase that says whether there is more than noise."""
         if self.p is not None:
             what = "no more than noise" if self.is_noise else "more than noise"
             return f"{what}: p = {self.p:.2g}, {self.null}"
@@ -96,7 +96,7 @@ class KSelection:
 
     @property
     def outcome(self) -> str:
-        """A sentence: best_k, what cannot be told apart from it, and the verdict."""
+        """A line: best_k, what cannot be distinguished from it, and the verdict."""
         near = ", ".join(str(k) for k in self.best_k_range if k != self.best_k)
         return (
             f"best_k = {self.best_k}"
@@ -106,10 +106,10 @@ class KSelection:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One dict per k: "k", every criterion, and "delta_area" beside "cdf_area".
+        """One dict per k: "k", every criterion, and "delta_area" after "cdf_area".
 
-        The delta area is Monti's: the area's growth from the k before, relative to it
-        (for the first k the area itself).
+        The delta area is Monti's: the area's growth from the previous k, relative to it
+        (for the first k, the area itself).
         """
         columns: dict[str, Sequence] = {"k": self.ks}
         for name, values in self.scores.items():
@@ -138,7 +138,7 @@ class KSelection:
         if not self.fits(ensemble):
             msg = (
                 f"the ensemble has {ensemble.n_objects:,} objects, fewer than were "
-                "judged. Give the ensemble that select_k was given."
+                "judged. Pass the ensemble that select_k was given."
             )
             raise ValueError(msg)
         if len(self.objects) == ensemble.n_objects:
@@ -146,12 +146,12 @@ class KSelection:
         return ensemble.take(self.objects), self.labels
 
     def fits(self, ensemble: Ensemble) -> bool:
-        """Whether there are clusterings, of objects that an ensemble has."""
+        """Whether there are clusterings, and an ensemble has their objects."""
         last = self.objects.max(initial=-1)
         return bool(self.labels) and last < ensemble.n_objects
 
     def around_best(self, n_most: int) -> list[int]:
-        """Return the k with a clustering, ascending; of many those about ``best_k``."""
+        """Return the k with a clustering, ascending, nearest to ``best_k`` if many."""
         known = list(self.labels)
         near = sum(k < self.best_k for k in known)
         first = max(0, min(near - n_most // 2, len(known) - n_most))
@@ -168,8 +168,8 @@ class KSelection:
         Parameters
         ----------
         axes : matplotlib Axes, sequence of them or None
-            One per criterion, or one that they share; None makes a figure. A dot marks
-            the suggested k.
+            One per criterion, or one that they share; None creates a figure. A dot
+            marks the suggested k.
 
         See Also
         --------
@@ -180,7 +180,7 @@ class KSelection:
         return SelectKDisplay.from_selection(self, ax=axes).axes_
 
     def __str__(self) -> str:
-        """Return the table for people; a star marks what a criterion suggests."""
+        """Return the table as text; a star marks what a criterion suggests."""
         rows = self.table
         width = {name: max(len(name), 6) + 1 for name in rows[0]} | {"k": 4}
         lines = ["".join(f"{name:>{size}} " for name, size in width.items())]
@@ -231,7 +231,7 @@ def _rule(name: str) -> str:
 
 
 def relative_growth(area: Sequence[float] | np.ndarray) -> list[float]:
-    """Return Monti's delta area: the growth from the value before, relative to it."""
+    """Return Monti's delta area: the growth relative to the previous value."""
     values = np.array(area)
     before = np.append(1.0, values[:-1])
     return (

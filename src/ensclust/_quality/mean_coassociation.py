@@ -64,7 +64,7 @@ def cluster_consensus(
     Returns
     -------
     ndarray of shape (k,)
-        NaN for a cluster of one object, 0 where no clustering contains two of them.
+        NaN for a cluster of one object, 0 if no clustering contains two of them.
         Time and memory Nc k.
     """
     w = _weights(histograms, weights)
@@ -83,7 +83,7 @@ def mutual_consensus(
     Returns
     -------
     ndarray of shape (k, k)
-        Symmetric. Within a cluster an object is also paired with itself, so that a
+        Symmetric. Within a cluster, an object is also paired with itself, so that a
         cluster of one object has 1. Time Nc k^2, memory Nc k + k^2 numbers.
     """
     w = _weights(histograms, weights)
@@ -106,13 +106,13 @@ def item_consensus(
     best : ndarray of shape (N,)
         The other cluster with the largest mean, -1 if all are 0.
     other : ndarray of shape (N,)
-        That mean, or 0. Time F M k for F distinct label rows, at most some 90 N bytes
-        beside those rows.
+        That mean, or 0. Time F M k for F distinct label rows, memory at most about 90 N
+        bytes in addition to those rows.
     """
     w = _weights(histograms, weights)
     ensemble, labels, k = histograms.ensemble, histograms.labels, len(histograms.counts)
     fragments = ensemble.fragments()
-    # Objects with equal label rows may be in different clusters: these are told apart.
+    # Objects with equal label rows may be in different clusters, and are kept apart.
     items, inverse = np.unique(
         fragments.inverse * (k + 1) + labels + 1, return_inverse=True
     )
@@ -142,7 +142,7 @@ def _with_others(
 ) -> np.ndarray:
     """Return the mean co-association of rows with the others of their cluster.
 
-    An object is not compared with itself; NaN where nothing else is there.
+    An object is not compared with itself; NaN if it is alone.
     """
     is_present = rows >= 0
     i, m = np.nonzero(is_present)

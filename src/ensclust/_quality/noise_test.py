@@ -1,4 +1,4 @@
-"""Is there structure at all: the data, and draws without clusters, compared.
+"""Is there any structure? Compare the data with draws that have no clusters.
 
 With features, the gaps between k-means clusters and their compactness are compared with
 those in data drawn from null models. With labels alone, all that can be tested is
@@ -18,19 +18,19 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._quality.null_model import NULL_KINDS, NullModel
 from ensclust._support import memory, parallel
 
-N_OBJECTS = 1000  # objects that are tested; more are sampled
-_AXES = 20  # features that are tested; of more, the principal axes
+N_OBJECTS = 1000  # objects that are tested; a sample if there are more
+_AXES = 20  # features that are tested; principal axes if there are more
 _KS = (2, 3, 4, 5, 7, 10, 14, 20)  # numbers of clusters of the k-means runs
 _PER_CLUSTER = 5  # objects of a cluster, at least
 _CLUSTERINGS = 20  # that are compared by agree_by_chance, at most
-_FIRST = 9  # draws of each kind after which the answer may be settled
+_FIRST = 9  # draws of each kind after which the answer may be clear
 _TIE = 1e-12
 _NOTHING = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseTest:
-    """What was measured of the data, and of draws without clusters.
+    """What was measured on the data, and on draws without clusters.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class NoiseTest:
 
     @property
     def p(self) -> float:
-        """Twice the smaller of two p, of gaps and of compactness; at most 1."""
+        """Twice the smaller p of gaps and of compactness; at most 1."""
         return min(1.0, 2 * min(self.p_of_gaps, self.p_of_compactness))
 
     @property
@@ -77,7 +77,7 @@ class NoiseTest:
 
 
 def exceeding(observed: float, drawn: np.ndarray) -> float:
-    """Return p = (b + 1) / (B + 1), where b of B draws are not below the observed."""
+    """Return p = (b + 1) / (B + 1) if b of B draws are not below the observed."""
     return (1 + int(np.sum(drawn >= observed - _TIE))) / (1 + len(drawn))
 
 
@@ -89,20 +89,20 @@ def noise_test(
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        Features of some hundred objects.
+        Features of a few hundred objects.
     n_draws : int
-        Draws of each kind of null model. Where the first 9 settle that the data are not
-        unusual, by either measure, there are no more.
+        Draws from each kind of null model. If the first 9 already show that the data
+        are not unusual by either measure, no more are drawn.
     seed : int
         Determines the draws and the k-means runs.
     n_jobs : int or None
-        Threads; does not change the result.
+        Number of threads; does not change the result.
 
     Returns
     -------
     NoiseTest
-        Time that of 8 k-means runs of n objects for each of 5 ``n_draws`` + 1 data
-        sets.
+        Time is that of 8 k-means runs on n objects for each of 5 ``n_draws`` + 1
+        datasets.
     """
     seeds = np.random.SeedSequence(seed).spawn(1 + n_draws)
     null = NullModel(rows)
@@ -135,8 +135,8 @@ def measure(X: np.ndarray, seed: int) -> np.ndarray:
     one that is the second nearest to most of its objects, are projected on the line
     through their centres, as many objects of one as of the other, those next to the
     border. The gap is the largest dip of all these projections, times the square root
-    of the number of objects: small where there are no gaps, however skewed or
-    heavy-tailed the data are; clusters of fewer than 5 objects do not count. The
+    of the number of objects: small if there are no gaps, however skewed or heavy-tailed
+    the data are; clusters of fewer than 5 objects do not count. The
     compactness is minus the log of the sum of squared distances to the centres, as in
     the gap statistic.
 
@@ -175,7 +175,7 @@ def sample_rows(X: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 def principal_axes(rows: np.ndarray) -> np.ndarray:
-    """Return rows as they are or, of more than 20 features, on their first 20 axes."""
+    """Return rows unchanged or, with more than 20 features, on their first 20 axes."""
     if rows.shape[1] <= _AXES:
         return rows
     rows = rows - rows.mean(axis=0)
@@ -184,9 +184,9 @@ def principal_axes(rows: np.ndarray) -> np.ndarray:
 
 
 def agree_by_chance(ensemble: Ensemble, *, n_draws: int, seed: int) -> float:
-    """Return p of the agreement of clusterings: their mean NMI, against permuted ones.
+    """Return p of the agreement of clusterings: their mean NMI against permuted ones.
 
-    Of more than 20 clusterings 20 are compared. A single clustering agrees with itself:
+    At most 20 clusterings are compared. A single clustering agrees with itself:
     1 / (1 + ``n_draws``). Time B N M^2 / 2.
     """
     rng = np.random.default_rng(seed)
@@ -204,7 +204,7 @@ def agree_by_chance(ensemble: Ensemble, *, n_draws: int, seed: int) -> float:
 
 
 def _mean_agreement(columns: list[np.ndarray]) -> float:
-    """Return the mean NMI of all pairs of clusterings; 0 where they share no object."""
+    """Return the mean NMI of all pairs of clusterings; 0 if they share no object."""
     ensemble = Ensemble.from_clusterings(columns)
     pairs = np.triu_indices(ensemble.n_clusterings, 1)
     return float(np.nan_to_num(pairwise_nmi(ensemble, n_jobs=1)[pairs]).mean())

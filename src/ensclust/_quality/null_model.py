@@ -1,4 +1,4 @@
-"""Null models: data without clusters that resembles given data in all else.
+"""Null models: data without clusters that otherwise resembles given data.
 
 Noise has many shapes, and what is unusual for one is usual for another. So there are
 five kinds, and structure is what none of them explains.
@@ -12,12 +12,12 @@ from scipy.optimize import isotonic_regression
 from scipy.special import ndtr, ndtri
 
 NULL_KINDS = ("axes", "features", "radius", "box", "simplex")
-_MODES = 15  # places that are tried for the mode of a distribution
+_MODES = 15  # positions that are tried for the mode of a distribution
 _NOTHING = 1e-9  # share of the largest spread that an axis must have
 
 
 class NullModel:
-    """Draws of objects without clusters, with the covariance of those given.
+    """Draws of objects without clusters that have the covariance of the given ones.
 
     Three kinds fit unimodal distributions, each the closest one to what it replaces,
     see :func:`unimodal`:
@@ -121,7 +121,7 @@ def unimodal(values: np.ndarray) -> Callable[[Any], np.ndarray]:
     """Return the quantile function of the unimodal distribution closest to a sample.
 
     The density between neighbouring values is made to rise up to a mode and to fall
-    from there, by isotonic regression; of 15 modes the one is kept whose distribution
+    from there, by isotonic regression; of 15 modes, the one is kept whose distribution
     is nearest to that of the sample, by the largest difference, as in the dip test. It
     is then stretched to the standard deviation of the sample.
     """
@@ -139,7 +139,7 @@ def unimodal(values: np.ndarray) -> Callable[[Any], np.ndarray]:
 
 
 def unimodal_values(values: np.ndarray) -> Callable[[Any], np.ndarray]:
-    """Do as :func:`unimodal` with the frequencies of values, and draw only these."""
+    """Like :func:`unimodal`, for the frequencies of values; draws only these values."""
     points, counts = np.unique(values, return_counts=True)
     share = _single_peak(counts / len(values), np.ones(len(points)))
     steps = np.cumsum(share)[:-1]
@@ -175,10 +175,10 @@ def _single_peak(density: np.ndarray, width: np.ndarray) -> np.ndarray:
 
 
 def _copula(X: np.ndarray) -> np.ndarray:
-    """Return what gives independent normal numbers the correlation of the ranks of X.
+    """Return the matrix that gives normal numbers the rank correlation of X.
 
-    Features with few values stay independent: cells of a table that depend on each
-    other are groups.
+    Features with few values stay independent, because dependent cells of a table would
+    be groups.
     """
     from scipy.stats import rankdata  # noqa: PLC0415  slow to import
 

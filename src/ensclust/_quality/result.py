@@ -1,4 +1,4 @@
-"""Result: what a fitted method found, as facts that views and reports read."""
+"""Result: what a fitted method found, as facts for views and reports."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +12,14 @@ from ensclust._trees.dendrogram import Dendrogram
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a fitted method found; None stands for what it does not have.
+    """What a fitted method found; None for what it does not have.
 
     Attributes
     ----------
     method : str
-        The name of the method, as the command line knows it, or of its class.
+        The name of the method, as on the command line, or of its class.
     title : str
-        What the method is called in full.
+        The full name of the method.
     estimator : BaseConsensus
         The estimator, for its parameters.
     is_precomputed : bool
@@ -35,13 +35,13 @@ class Result:
     dendrogram : Dendrogram or None
         The tree, over the objects that are in some clustering.
     cluster_similarity, meta_labels : ndarray or None
-        Similarity of the base clusters that have a weight, and the clusters they take.
+        Similarity of the base clusters that have a weight, and their clusters.
     selection : KSelection or None
         How the number of clusters was chosen.
     n_objects : int
-        Objects in all; more than are shown where these are a sample of a stream.
+        All objects; more than are shown if these are a sample of a stream.
     objects : ndarray or None
-        The numbers of the objects that are shown; None is all of them.
+        The numbers of the objects that are shown; None means all.
     """
 
     method: str
@@ -63,12 +63,12 @@ class Result:
     def present(self) -> np.ndarray:
         """The objects that a clustering with a weight contains, a mask of shape (N,).
 
-        Those of a tree. Some of them have no cluster with ``min_certainty``.
+        These are in the tree. With ``min_certainty``, some of them have no cluster.
         """
         return ~self.weighted().absent()
 
     def weighted(self) -> Ensemble:
-        """Return the base clusterings that have a weight, those of cluster level."""
+        """Return the base clusterings that have a weight."""
         if self.weights is None or self.weights.all():
             return self.ensemble
         return self.ensemble.select(self.weights > 0)

@@ -1,4 +1,4 @@
-"""stability(): whether a clusterer finds its clusters again in part of the objects."""
+"""stability(): whether clusters reappear when part of the objects is clustered."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ensclust._support.validation import (
     naming_index,
 )
 
-_SHARES = {"subsample": 0.8, "bootstrap": 1.0}  # of the objects, unless told otherwise
+_SHARES = {"subsample": 0.8, "bootstrap": 1.0}  # of the objects, by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterStability:
-    """What :func:`ensclust.stability` found: a clustering, and replicates of it.
+    """What :func:`ensclust.stability` returns: a clustering and its replicates.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class ClusterStability:
     labels : ndarray of shape (N,)
         Its clustering of all objects, 0, 1, ...; -1 for none.
     replicates : ndarray of shape (N, n)
-        Its clusterings of drawn objects, named as those of ``labels``, see
-        :func:`ensclust.align`; -1 for objects that are not drawn, or not clustered.
+        Its clusterings of drawn objects, with clusters named after those of ``labels``,
+        see :func:`ensclust.align`; -1 for objects that are not drawn, or not clustered.
     drawn : ndarray of shape (N, n), bool
         Which objects each replicate was made of.
     """
@@ -56,7 +56,7 @@ class ClusterStability:
 
     @cached_property
     def objects(self) -> np.ndarray:
-        """How often each object is in its cluster again, of those that drew it, (N,).
+        """Share of the replicates with an object that keep it in its cluster, (N,).
 
         NaN for an object that is in no cluster, or never drawn.
         """
@@ -68,7 +68,7 @@ class ClusterStability:
     def jaccard(self) -> np.ndarray:
         """Jaccard coefficient of each cluster with the most similar one, (n, k).
 
-        On the objects drawn; NaN where none of the cluster was.
+        On the objects drawn; NaN if none of the cluster was drawn.
         """
         found = np.empty((self.replicates.shape[1], self.sizes.size))
         for m, (first, last) in enumerate(spans(self._ensemble)):
@@ -82,7 +82,7 @@ class ClusterStability:
 
     @cached_property
     def clusters(self) -> np.ndarray:
-        """Mean of ``jaccard`` over the replicates, (k,): 1 is found again each time."""
+        """Mean of ``jaccard`` over the replicates, (k,); 1 if always found again."""
         known = np.isfinite(self.jaccard)
         return _ratio(np.where(known, self.jaccard, 0).sum(axis=0), known.sum(axis=0))
 
@@ -90,7 +90,7 @@ class ClusterStability:
     def ari(self) -> np.ndarray:
         """Adjusted Rand index of each replicate with ``labels``, (n,).
 
-        On the objects that both have in a cluster; NaN if there are none.
+        On the objects that are in a cluster of both; NaN if there are none.
         """
         return agreement_of(self._ensemble, self._shared).ari
 
@@ -105,7 +105,7 @@ class ClusterStability:
 
     @cached_property
     def _shared(self) -> np.ndarray:
-        """Objects that each cluster shares with each of the replicates', (k, Nc)."""
+        """Objects that each cluster shares with each one of the replicates, (k, Nc)."""
         return contingency(self._ensemble, self.labels)
 
     def without(self, replicates: Any) -> ClusterStability:
@@ -165,15 +165,15 @@ def stability(
     random_state=None,
     n_jobs: int | None = None,
 ) -> ClusterStability:
-    """Cluster parts of the objects again and again, and see which clusters come back.
+    """Cluster parts of the objects repeatedly, and see which clusters reappear.
 
-    For one clusterer as it is, where a consensus would combine many.
+    For a single clusterer, without a consensus.
 
     Parameters
     ----------
     estimator : scikit-learn clusterer
-        Anything with ``fit_predict``, also a Pipeline that ends in such, or an
-        estimator of this package. It is copied, not changed.
+        Anything with ``fit_predict``, including a Pipeline that ends in a clusterer, or
+        an estimator of this package. It is copied, not changed.
     X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
         The objects.
     n : int, default=50
@@ -181,14 +181,16 @@ def stability(
     resampling : "subsample" or "bootstrap", default="subsample"
         Whether objects are drawn without or with replacement.
     max_samples : float, int or None, default=None
-        Share or number of the objects that are drawn for each replicate; None is 0.8,
-        for a bootstrap 1.0. With 1.0 and without replacement only seeds differ.
+        Share or number of the objects that are drawn for each replicate; None means
+        0.8, or 1.0 for a bootstrap. With 1.0 and without replacement, only seeds
+        differ.
     random_state : int, RandomState instance or None
-        Decides the draws, and the seed of every replicate: ``random_state`` of the
-        estimator is set anew. On all objects its own counts, if it has one.
+        Determines the draws, and the ``random_state`` of the estimator in every
+        replicate. On all objects, the estimator keeps its own, if it has one.
     n_jobs : int or None
-        Replicates at a time, in threads; None is one per core. An estimator with an
-        n_jobs of its own is run one at a time. Does not change the result.
+        Number of replicates computed at a time, in threads; None means one per core.
+        An estimator with an ``n_jobs`` parameter is run one at a time. Does not change
+        the result.
 
     Returns
     -------
@@ -199,11 +201,11 @@ def stability(
     Notes
     -----
     Replicates are compared with the clustering of all objects, on the objects drawn.
-    That of a cluster is Hennig's: the mean, over the replicates, of its Jaccard
-    coefficient with the most similar cluster; he calls clusters above 0.75 stable, and
-    those below 0.5 dissolved. A stable cluster need not be a true one: what a clusterer
-    imposes on any data comes back too. Time that of n + 1 runs, memory 5 n bytes per
-    object.
+    The stability of a cluster is Hennig's: the mean, over the replicates, of its
+    Jaccard coefficient with the most similar cluster; he calls clusters above 0.75
+    stable, and those below 0.5 dissolved. A stable cluster need not be a true one: what
+    a clusterer imposes on any data reappears too. Time is that of n + 1 runs, memory
+    5 n bytes per object.
 
     References
     ----------
@@ -247,11 +249,11 @@ def stability(
 
 def _check_clusterer(estimator: Any, X: Any) -> None:
     if isinstance(estimator, type):
-        msg = f"estimator is the class {estimator.__name__}. Give an object of it."
+        msg = f"estimator is the class {estimator.__name__}. Pass an instance."
         raise TypeError(msg)
     if not hasattr(estimator, "fit_predict") or not hasattr(estimator, "get_params"):
         msg = (
-            f"estimator={estimator!r} is no clusterer. Give one of scikit-learn's, "
+            f"estimator={estimator!r} is not a clusterer. Pass one of scikit-learn's, "
             "such as KMeans(3), with fit_predict."
         )
         raise TypeError(msg)
@@ -264,7 +266,7 @@ def _check_clusterer(estimator: Any, X: Any) -> None:
 
 
 def _seeded(estimator: Any, seed: int, *, is_open: bool = False) -> Any:
-    """Return a copy with a seed of its own; ``is_open``: only where it has none."""
+    """Return a copy with its own seed; with ``is_open``, only if it has none."""
     model = clone(estimator)
     known = model.get_params()
     names = [name for name in known if name.split("__")[-1] == "random_state"]
@@ -291,5 +293,5 @@ def _run(tasks: list[tuple], X: Any, n_objects: int, n_jobs: int | None) -> list
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Divide; NaN where nothing was counted."""
+    """Divide; NaN if nothing was counted."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)

@@ -27,7 +27,7 @@ def choose_columns(
     left_out = places([] if exclude is None else exclude)
     used = [i for i in used if i not in left_out]
     if not used:
-        msg = f"{path} has no columns to use besides the ids (columns={columns!r})."
+        msg = f"{path} has no columns to use other than the ids (columns={columns!r})."
         raise ValueError(msg)
     return id_at, used
 

@@ -92,7 +92,7 @@ def unite(one: np.ndarray, other: np.ndarray, m: int) -> np.ndarray:
         raise mixed_labels(m, one.tolist()[0], other.tolist()[0])
     if one.dtype.kind == other.dtype.kind:
         return one if np.array_equal(one, other) else np.union1d(one, other)
-    return integers(sorted({*one.tolist(), *other.tolist()}))  # int64 beside uint64
+    return integers(sorted({*one.tolist(), *other.tolist()}))  # int64 with uint64
 
 
 def encode_column(

@@ -19,7 +19,7 @@ _LARGEST = 2.0**60  # its square still fits in float32
 _CENTRES, _TRIED = 64, 512  # rows that test whether float32 suffices
 _LOSS = 0.01  # by how much a centre may be farther than the nearest
 _NOTHING = 1e-4  # negligible share of a typical squared distance
-_UNEVEN = 10.0  # ratio of standard deviations that drowns small columns
+_UNEVEN = 10.0  # ratio of standard deviations from which small columns are negligible
 _DECIDING = 0.99  # largest share of squared distances due to few objects
 _FEWEST = 20  # fewest objects for which "a few" makes sense
 _LOST = 0.002  # share of rows that may get such a centre
@@ -117,7 +117,7 @@ def uneven(sample: Any, rows: np.ndarray | None = None) -> tuple[str, str] | Non
     ``rows`` are the row numbers of the sample, for messages.
     """
     few = "a few outliers" + _far_rows(sample, rows)
-    cure = "Remove or clip them, unless they should form clusters of their own."
+    cure = "Remove or clip them, unless they should form separate clusters."
     if not sparse.issparse(sample) and sample.shape[1] > 1:
         ratio = _ratio(sample.std(axis=0, dtype=np.float64))
         said = f"The largest standard deviation of a column is {ratio:,.0f} times the "

@@ -28,7 +28,8 @@ def whole(number: Any) -> int | None:
     if number < 0:
         return -1
     # Numbers written with thousands of zeros are never expanded. The bound is a float,
-    # which Python compares exactly: NumPy 1 compares no long double with such an int.
+    # which Python compares exactly: NumPy 1 cannot compare a long double with such an
+    # int.
     return int(number) if number < 2.0**64 and number == int(number) else None
 
 

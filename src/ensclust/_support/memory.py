@@ -62,8 +62,8 @@ def _told_by_psutil() -> int | None:
 def _groups() -> Iterator[tuple[int, Path]]:
     """Yield the control groups of the process and their parents.
 
-    A container may see its own group as the outermost one, whatever it is called on
-    the outside, so names that do not exist are skipped.
+    A container may see its own group as the outermost one, whatever its name outside,
+    so names that do not exist are skipped.
     """
     try:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()

@@ -2,7 +2,7 @@
 
 import sys
 
-# Modules that pickles of 0.1 refer to and that have moved or gone.
+# Modules that pickles of 0.1 refer to and that have been moved or removed.
 _MOVED = frozenset(
     {
         "agreement",
@@ -26,7 +26,7 @@ class OldModules:
     """A last-resort finder: it finds nothing, but explains why."""
 
     def find_spec(self, name: str, path=None, target=None) -> None:
-        """Raise for a module that pickles of 0.1 ask for."""
+        """Raise for a module that pickles of 0.1 refer to."""
         package, _, module = name.partition(".")
         if package == "ensclust" and module in _MOVED:
             msg = (

@@ -20,7 +20,7 @@ _alone = ContextVar("whether to use one thread only", default=False)
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Return how many threads ``n_jobs`` asks for.
+    """Return the number of threads that ``n_jobs`` means.
 
     ``None`` means one per core, as in scikit-learn's own OpenMP loops; negative
     values count back from the number of cores, as joblib does. Always 1 inside
@@ -41,7 +41,7 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Run the work inside with one thread, as the cores are already shared out."""
+    """Run the work inside with one thread, as other threads already use the cores."""
     token = _alone.set(True)
     try:
         yield
@@ -93,7 +93,7 @@ def run(
         while left:
             try:
                 i = left.popleft()
-            except IndexError:  # another thread was quicker
+            except IndexError:  # another thread was faster
                 return
             results[i] = work(*tasks[i])
             done.append(i)

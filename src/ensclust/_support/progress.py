@@ -32,7 +32,7 @@ def tell(done: float, total: float, phase: str = "") -> None:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Name the work inside; the names of its own phases are appended."""
+    """Name the work inside; the names of its phases are appended."""
     show = _shown.get()
     if show is None:
         yield
@@ -128,7 +128,7 @@ class _Work:
 
 
 def in_words(seconds: float) -> str:
-    """Format a duration for people."""
+    """Format a duration in words."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

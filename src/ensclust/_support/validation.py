@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ LABEL_RULE = (
 )
 
 _NUMBERS = 10_000  # cluster numbers below this are accepted for any number of objects
+_LIKE = 0.6  # least similarity of a name to be suggested for a misspelt one
 _LARGEST = 1e150  # can still be squared and summed
 _MOST_OBJECTS = 10**8  # their pairs can be counted in 64 bits
 
@@ -441,8 +443,18 @@ def check_choice(
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join([*map(repr, choices), *["None"] * or_none])
         msg = f"{name}={value!r} is not supported. Use one of {allowed}."
-        raise ValueError(msg)
+        raise ValueError(msg + _meant(value, choices))
     return value
+
+
+def _meant(value: Any, choices: tuple[str, ...]) -> str:
+    """Return a question with the choice most like a misspelt one, if any is."""
+    if not isinstance(value, str):
+        return ""
+    typed = value.lower().replace("_", "-")
+    likeness = {own: SequenceMatcher(None, own, typed).ratio() for own in choices}
+    nearest = max(choices, key=likeness.__getitem__)
+    return f" Did you mean {nearest!r}?" if likeness[nearest] >= _LIKE else ""
 
 
 def check_choices(values: Any, name: str, choices: tuple[str, ...]) -> list[str]:

@@ -23,7 +23,7 @@ class NotWrittenError(OSError):
 
 
 class ClosedOutput(io.TextIOBase):
-    """Stands in for a closed standard output: writing to it raises."""
+    """Replaces a closed standard output: writing to it raises."""
 
     def write(self, _: str) -> int:
         """Raise."""
@@ -119,7 +119,7 @@ def refuse_input(path: Path, source: str | os.PathLike | None) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside ``path`` that replaces it once all is written.
+    """Yield a temporary path next to ``path`` that replaces it once all is written.
 
     For directories, and for files written by several processes. An existing file at
     ``path`` is left alone until then; an existing directory is never replaced.

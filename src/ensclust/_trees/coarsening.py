@@ -1,10 +1,10 @@
-"""Coarsening: agglomeration of many label rows to some regions, by near ones only.
+"""Coarsening: agglomerate many label rows into fewer regions, comparing near ones only.
 
 Average linkage is reducible: two regions that are nearest to each other may be merged
 at once. The nearest one shares nearly all clusters, so it is searched for among few:
-the regions are sorted by their labels, once beginning with each clustering, and
-compared within windows of each order. What is merged is what exact linkage would
-merge, unless a nearest neighbour shares no window.
+the regions are sorted by their labels, starting with each clustering in turn, and
+compared within windows of each order. The merges are those of exact linkage, unless a
+nearest neighbour shares no window.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ensclust import _kernels
 from ensclust._support import parallel
 from ensclust._trees.coassociation import CoAssociation
 
-WINDOW = 512  # regions of which each is compared with all
-_ORDERS = 20  # sorted orders, at most, in which windows are looked at
-_NEIGHBOURS = 16  # kept per region between two searches
-_ROUNDING = 1e-5  # relative error that sums of float32 stay below
+WINDOW = 512  # regions in a window, which are compared with each other
+_ORDERS = 20  # maximum number of sorted orders
+_NEIGHBOURS = 16  # neighbours kept per region between two searches
+_ROUNDING = 1e-5  # bound on the relative error of sums in float32
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
 _STRIP = 2**14  # regions whose shares are computed at a time
@@ -42,7 +42,7 @@ class Regions:
     size : ndarray of shape (R,), float64
         Objects of each region; with ``pairs="all"`` their memberships.
     codes : ndarray of shape (R, M), unsigned
-        The most frequent label of each clustering; n_m where none is clustered.
+        The most frequent label of each clustering; n_m if none is clustered.
     """
 
     leaf: np.ndarray
@@ -84,32 +84,32 @@ class Regions:
 
 
 class Coarsening:
-    """The merges of the leaves of a co-association up to some regions, and these.
+    """The merges of the leaves of a co-association into regions, and these regions.
 
     Parameters
     ----------
     coassociation : CoAssociation
         The similarities.
     max_regions : int
-        Regions that may be left, at least 1.
+        Maximum number of regions, at least 1.
     n_jobs : int or None
-        Threads; None is one per core. Never changes the result.
+        Number of threads; None means one per core. Never changes the result.
 
     Attributes
     ----------
     merged : ndarray of shape (L - R, 2)
-        Pairs of regions by their lowest leaf, which stays that of both.
+        Pairs of regions, each named by its lowest leaf; the lower one is kept.
     similarity : ndarray of shape (L - R,)
         Mean similarity of the objects of each pair.
     regions : Regions
-        What is left, the R = min(L, max_regions) regions.
+        The R = min(L, max_regions) regions that are left.
 
     Notes
     -----
-    Some searches, each of which leaves a third to two thirds of the regions: about
-    2 L 256 min(M, 20) M look-ups in all. About L (32 M + 300) bytes, and three
-    Nc x Nc matrices. Similarities of regions are exact means over their objects, with
-    the rounding of a float32 similarity of base clusters.
+    Takes several searches, each of which leaves a third to two thirds of the regions:
+    about 2 L 256 min(M, 20) M look-ups in total. Memory about L (32 M + 300) bytes, and
+    three Nc x Nc matrices. Similarities of regions are exact means over their objects,
+    with the rounding of a float32 similarity of base clusters.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Coarsening:
         self.merged, self.similarity = map(np.concatenate, zip(*parts, strict=True))
 
     def _search(self, n_searches: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest regions of each, and how near others may be."""
+        """Return the nearest regions of each region, and how near others may be."""
         regions = self.regions
         n, n_orders = len(regions), min(len(self.n_labels), _ORDERS)
         near = np.full((n, _NEIGHBOURS), -1, np.int32)
@@ -165,7 +165,7 @@ class Coarsening:
         return near, best[:, -1] * (1 - _ROUNDING)
 
     def _order(self, turn: int) -> np.ndarray:
-        """Return the regions sorted by labels, another clustering first each turn."""
+        """Return the regions sorted by labels, starting with clustering ``turn``."""
         codes = self.regions.codes
         key, n_keys = np.zeros(len(codes), np.int64), 1
         for m in np.roll(np.arange(len(self.n_labels)), -turn):
@@ -181,7 +181,7 @@ class Coarsening:
         low, high = old.edge[:-1].copy(), old.edge[1:].copy()
         cluster, count = np.empty((2, 2 * n_entries), np.int32)
         cluster[:n_entries], count[:n_entries] = old.cluster, old.count
-        old.cluster = old.count = np.empty(0, np.int32)  # room for what is merged
+        old.cluster = old.count = np.empty(0, np.int32)  # space for merged regions
         merged, similarity = np.empty((n_merges, 2), np.int64), np.empty(n_merges)
         entries = (low, high, cluster, count)
         n_merged = _kernels.merging.merge(
@@ -204,8 +204,8 @@ class Coarsening:
     def fixed_point(self) -> tuple[np.ndarray, float]:
         """Return the (R, R) similarities of regions as uint32, and their unit.
 
-        For complete labels. The diagonal is not used. The caller makes sure that there
-        is memory for it, 4 R^2 bytes.
+        For complete labels. The diagonal is not used. The caller ensures that there is
+        enough memory, 4 R^2 bytes.
         """
         regions, n = self.regions, len(self.regions)
         terms = 1 if self.all_pairs else len(self.n_labels)

@@ -29,7 +29,7 @@ from ensclust._support.validation import (
 from ensclust._trees.known_rows import Affinity
 
 DEFAULT_MEMORY = 2**31  # bytes that a matrix may take by default
-_ROWS = 512  # rows that a thread lifts at a time
+_ROWS = 512  # rows that a thread processes at a time
 
 
 class CoAssociation:
@@ -40,7 +40,7 @@ class CoAssociation:
     ensemble : Ensemble, array-like, DataFrame or path
         The base clusterings.
     similarity : ndarray of shape (Nc, Nc) or None
-        Symmetric similarity of base clusters. None is the identity: the share of
+        Symmetric similarity of base clusters. None means the identity: the share of
         clusterings that put two objects together (EAC). With
         :func:`ensclust.similarity.propagate` this is the enhanced co-association.
     pairs : "same" or "all", default="same"
@@ -51,19 +51,18 @@ class CoAssociation:
     decay : float, default=1.0
         Factor of the values with ``pairs="all"``.
     weights : array-like of shape (M,) or None
-        Weights of the clusterings in the means of ``pairs="same"``; kept scaled to a
-        mean of 1, and as factors of ``similarity``.
+        Weights of the clusterings in the means of ``pairs="same"``; stored with a mean
+        of 1, and as factors of ``similarity``.
     cluster_weights : array-like of shape (Nc,) or None
         Weights of the base clusters, above 0 and up to 1, for ``pairs="same"``: the
-        similarity of two is multiplied by the square root of the product of theirs,
-        that of one with itself by its weight. An object's similarity to itself is then
-        set to 1.
+        similarity of two is multiplied by the square root of the product of their
+        weights, that of one with itself by its weight. An object's similarity to itself
+        is then set to 1.
 
     Notes
     -----
-    Nothing of size N x N exists until :meth:`dense` is called; :meth:`sparse` has the
-    large similarities only. A row costs F M
-    look-ups for F distinct label rows.
+    Nothing of size N x N exists until :meth:`dense` is called; :meth:`sparse` stores
+    only the large similarities. A row costs F M look-ups for F distinct label rows.
 
     Examples
     --------
@@ -95,7 +94,7 @@ class CoAssociation:
             if len(similarity) != ensemble.n_base_clusters:
                 msg = (
                     f"similarity has shape {similarity.shape}; the ensemble has "
-                    f"{ensemble.n_base_clusters} base clusters. Give one row and "
+                    f"{ensemble.n_base_clusters} base clusters. Pass one row and "
                     "column per base cluster."
                 )
                 raise ValueError(msg)
@@ -112,7 +111,7 @@ class CoAssociation:
         )
 
     def _weigh(self, weights: np.ndarray) -> None:
-        """Scale the similarities within each clustering; no others are used."""
+        """Scale the similarities within each clustering; others are not used."""
         if self.pairs == "all":
             msg = 'weights have no meaning with pairs="all". Leave them out.'
             raise ValueError(msg)
@@ -158,12 +157,12 @@ class CoAssociation:
 
     @property
     def n_terms(self) -> int:
-        """Number of similarities of base clusters that make up one of two objects."""
+        """Number of similarities of base clusters that make up that of two objects."""
         return self.ensemble.n_clusterings ** (2 if self.pairs == "all" else 1)
 
     @property
     def codes(self) -> np.ndarray:
-        """Label rows of the leaves, (L, M) unsigned; n_m where not clustered."""
+        """Label rows of the leaves, (L, M) unsigned; n_m means not clustered."""
         codes = self.ensemble.fragment_codes()
         if self._leaves is None:
             return codes
@@ -176,7 +175,7 @@ class CoAssociation:
         return self.ensemble.fragments() if self._leaves is None else self._leaves
 
     def expand(self, is_split: np.ndarray) -> CoAssociation:
-        """Return this co-association with the objects of some fragments on their own.
+        """Return this co-association with some fragments split into single objects.
 
         Parameters
         ----------
@@ -185,12 +184,12 @@ class CoAssociation:
         """
         fragments = self.ensemble.fragments()
         alone = is_split[fragments.inverse]
-        if fragments.counts[is_split].sum() > alone.sum():  # a stream has rows only
+        if fragments.counts[is_split].sum() > alone.sum():  # a stream has only rows
             msg = (
                 "SimRank makes some objects with equal label rows less similar to each "
-                "other than to others, so they need labels of their own, which neither "
-                "a stream of blocks nor sample_weight can give. Use ecpcs-hc, or "
-                "labels in memory, rows repeated by their weights."
+                "other than to others, so they need separate labels, which neither a "
+                "stream of blocks nor sample_weight supports. Use ecpcs-hc, or labels "
+                "in memory, with rows repeated by their weights."
             )
             raise ValueError(msg)
         # Leaves in order of fragment, then of object; other objects share place -1.
@@ -217,7 +216,7 @@ class CoAssociation:
             msg = f"object {i!r} does not exist; the ensemble has objects 0 to {n - 1}."
             raise IndexError(msg)
         inverse, codes = self.leaves.inverse, self.codes
-        # The kernel writes one triangle: put the wanted fragment first.
+        # The kernel writes one triangle, so the requested fragment comes first.
         codes = np.concatenate([codes[inverse[i]][None], codes])
         row = self._strip(codes, 1)[0, 1:][inverse]
         if self._differs_from_itself:
@@ -227,8 +226,8 @@ class CoAssociation:
     def of_leaves(self, who: str, pair_bytes: int, max_memory: int) -> sparse.csr_array:
         """Return the similarities of leaves above 0, (L, L) sparse.
 
-        Raises MemoryError if the graph that ``who`` makes of them, ``pair_bytes`` for
-        each, would take more than ``max_memory`` bytes.
+        Raises MemoryError if the graph that ``who`` builds from them, ``pair_bytes``
+        bytes for each, would take more than ``max_memory`` bytes.
         """
         parts, n_entries = [], 0
         for rows in self._upper_strips(np.finfo(np.float64).tiny):
@@ -238,7 +237,7 @@ class CoAssociation:
         return _symmetric(parts)
 
     def _upper_strips(self, threshold: float) -> Iterator[sparse.csr_array]:
-        """Yield rows of the leaves' similarities: upper half, from the threshold on."""
+        """Yield rows of the leaves' similarities above the threshold, upper half."""
         codes = self.codes
         for first, last in parallel.strips(len(codes), _ROWS):
             rows = np.triu(self._strip(codes[first:], last - first))
@@ -299,7 +298,7 @@ class CoAssociation:
     def dense(self, *, max_memory: int = DEFAULT_MEMORY) -> np.ndarray:
         """Return all similarities of objects, (N, N) float64.
 
-        Raises MemoryError when the matrix would take more than ``max_memory`` bytes.
+        Raises MemoryError if the matrix would take more than ``max_memory`` bytes.
         """
         n = self.ensemble.n_objects
         needed = 8 * n * n
@@ -330,7 +329,7 @@ class CoAssociation:
         """Return (R, R) integers: clusterings that agree, over all pairs of objects.
 
         An entry sums, over the pairs of objects of two regions, the clusterings that
-        put the two together. For the identity similarity. The caller makes sure that
+        put the two together. For the identity similarity. The caller ensures that
         memory and the type suffice.
         """
         return self._between(
@@ -352,20 +351,20 @@ class CoAssociation:
         Parameters
         ----------
         regions : ndarray of shape (L,) or None
-            The region of each leaf, numbered from 0, of one leaf or two; None is each
-            leaf its own. Ignored with missing labels.
+            The region of each leaf, numbered from 0; a region has one or two leaves.
+            None means that each leaf is a region. Ignored with missing labels.
         kind : int
-            How similarities of leaves become one of regions, see _kernels.square.
+            How similarities of leaves are combined, see _kernels.square.
 
         Notes
         -----
         The diagonal is not used. Finer than float32 in the same space:
-        similarity = entry * unit to 1e-8. The caller makes sure that memory suffices.
+        similarity = entry * unit to 1e-8. The caller ensures that memory suffices.
         """
         if self._weight_of_both() is not None:
             msg = (
-                "single and complete linkage take no weights where labels are missing. "
-                'Use linkage="average", or clusterings that all count alike.'
+                "single and complete linkage do not support weights with missing "
+                'labels. Use linkage="average", or no weights.'
             )
             raise ValueError(msg)
         if self.ensemble.has_missing:
@@ -376,7 +375,7 @@ class CoAssociation:
         return self._between(regions, entries, kind, n_jobs), unit
 
     def contributions(self, largest: int = 2**31 - 1) -> tuple[np.ndarray, float]:
-        """Return what two base clusters add to a similarity, (Nc, Nc) uint32, and unit.
+        """Return the contributions of base clusters, (Nc, Nc) uint32, and their unit.
 
         The sum over the clusterings (``pairs="all"``: over their pairs) times the unit
         is the similarity of two objects; no sum exceeds ``largest``.
@@ -395,7 +394,7 @@ class CoAssociation:
     def mean_terms(self) -> tuple[np.ndarray, np.ndarray]:
         """Return what two base clusters add to a mean similarity, and to its divisor.
 
-        (Nc, Nc) float64 each; the second is (0, 0) where the divisor is always 1.
+        (Nc, Nc) float64 each; the second is (0, 0) if the divisor is always 1.
         """
         S, none = self._similarity(), np.zeros((0, 0))
         if self.pairs == "all":
@@ -434,7 +433,7 @@ class CoAssociation:
         """Split the fragments whose objects are closer to others than to each other.
 
         Only for ``pairs="all"``; otherwise equal objects are merged first. (Their
-        similarity is 1, or with weights of base clusters and complete labels the
+        similarity is 1 or, with weights of base clusters and complete labels, the
         largest that either has.)
         """
         counts = self.leaves.counts
@@ -454,7 +453,7 @@ class CoAssociation:
     def _weight_of_both(self) -> np.ndarray | None:
         """Return a similarity whose mean is the clusterings' mean weight, or None.
 
-        None where all pairs of objects share the same clusterings.
+        None if all pairs of objects share the same clusterings.
         """
         if self.weights is None or not self.ensemble.has_missing:
             return None
@@ -511,13 +510,13 @@ class CoAssociation:
 
 
 def _symmetric(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    """Return a matrix of which some strips of rows make up the upper half."""
+    """Return a matrix from strips of rows of its upper half."""
     upper = sparse.csr_array(sparse.vstack(parts))
     return sparse.csr_array(upper + sparse.triu(upper, 1).T)
 
 
 def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
-    """Refuse a sparse matrix that takes more than the budget."""
+    """Raise if a sparse matrix takes more than the budget."""
     needed = 12 * n_entries
     if needed > check_integer(max_memory, "max_memory"):
         msg = (
@@ -529,7 +528,7 @@ def _require_entries(n_entries: int, max_memory: int, threshold: float) -> None:
 
 
 def require_matrix(who: str, n_rows: int, needed: int, max_memory: int) -> None:
-    """Refuse a matrix of distinct label rows that the budget does not allow."""
+    """Raise if the budget does not allow a matrix of distinct label rows."""
     what = f"{who} of {n_rows:,} distinct label rows"
     instead = "use a method that needs no matrix of them, such as ecpcs-mc."
     if needed > max_memory:

@@ -22,13 +22,13 @@ class Dendrogram:
     Parameters
     ----------
     leaf_of_object : ndarray of shape (N,)
-        Leaf of each object; the objects of a leaf are never told apart.
+        Leaf of each object; the objects of a leaf are never separated.
     merges : ndarray of shape (L - 1, 2)
-        Nodes joined by each merge: leaves are 0..L-1, merge i makes node L + i.
+        Nodes joined by each merge: leaves are 0..L-1, merge i creates node L + i.
     heights : ndarray of shape (L - 1,)
         Distance (1 - similarity) of each merge, ascending.
     leaf_heights : ndarray of shape (L,) or None
-        Distance between the objects of one leaf; None is 0.
+        Distance between the objects of one leaf; None means 0.
 
     Attributes
     ----------
@@ -71,17 +71,16 @@ class Dendrogram:
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves, the most clusters that the tree can tell apart."""
+        """Number of leaves, the maximum number of clusters."""
         return len(self.merges) + 1
 
     def cut(self, n_clusters: int) -> np.ndarray:
-        """Return the clusters that are left when the last merges are undone.
+        """Return the clusters that remain when the last merges are undone.
 
         Parameters
         ----------
         n_clusters : int
-            Number of clusters, exactly, whatever ties there are; at most ``n_leaves``
-            come out.
+            Exact number of clusters, even with ties; at most ``n_leaves`` are returned.
 
         Returns
         -------
@@ -96,7 +95,7 @@ class Dendrogram:
     def _roots(self, k: int) -> np.ndarray:
         """Return the node of each leaf, (L,), when k nodes are left."""
         n = self.n_leaves
-        # Walk from the last kept merge down: every node takes its parent's root.
+        # From the last kept merge down, every node takes its parent's root.
         root = np.arange(2 * n - k)
         for i in range(n - k - 1, -1, -1):
             root[self.merges[i]] = root[n + i]
@@ -106,8 +105,8 @@ class Dendrogram:
         """Return the number of clusters with the longest lifetime.
 
         The lifetime of k clusters is the gap between the height at which they appear
-        and the height at which two of them merge; of equal ones the smaller k is
-        taken. A tree with one leaf gives 1.
+        and the height at which two of them merge; ties go to the smaller k. A tree with
+        one leaf gives 1.
         """
         if self.n_leaves == 1:
             return 1
@@ -162,7 +161,7 @@ class Dendrogram:
         )
 
     def top(self, n_groups: int) -> Dendrogram:
-        """Return the last merges only, of at most ``n_groups`` groups of leaves.
+        """Return only the last merges, of at most ``n_groups`` groups of leaves.
 
         Returns
         -------
@@ -210,15 +209,15 @@ class Dendrogram:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         n_clusters : int or None
             If given, the clusters of this cut are coloured, and a line marks it.
         max_leaves : int, default=50
-            Groups shown; each stands for the objects merged below it.
+            Groups shown; each represents the objects merged below it.
 
         See Also
         --------
-        ensclust.DendrogramDisplay : The same, with the data that are drawn.
+        ensclust.DendrogramDisplay : The same, with access to the drawn data.
         """
         from ensclust._view.displays.dendrogram import DendrogramDisplay  # noqa: PLC0415  drawing is above
 
@@ -263,14 +262,14 @@ class Tree:
     fitted: dict[str, Any]
 
     def cut(self, n_clusters: int, counts: Counts) -> Cut:
-        """Undo the last merges; rows are known by the leaves that they are in."""
+        """Undo the last merges; rows get the clusters of their leaves."""
         tree, fragments = self.dendrogram, counts.fragments()
         k = min(n_clusters, tree.n_leaves)
         labels = tree.cut(k)
         of_leaf = np.empty(tree.n_leaves, np.int32)
         of_leaf[tree.leaf_of_object] = labels
         rows, n_objects = fragments.labels, fragments.counts
-        if tree.n_leaves > len(rows):  # SimRank tells some equal rows apart
+        if tree.n_leaves > len(rows):  # SimRank separates some equal rows
             fragment = np.empty(tree.n_leaves, np.int64)
             fragment[tree.leaf_of_object] = fragments.inverse
             rows, n_objects = rows[fragment], np.bincount(tree.leaf_of_object)
@@ -287,8 +286,8 @@ def _check_tree(leaves, merges, heights) -> None:
     is_made = (merges >= 0) & (merges < np.arange(n, 2 * n - 1)[:, None])
     if not is_made.all() or len(np.unique(merges)) < merges.size:
         msg = (
-            f"merges must join each of the {n} leaves and of the nodes they make once, "
-            "after it is made."
+            f"merges must join each of the {n} leaves, and each node after it has been "
+            "created, exactly once."
         )
         raise ValueError(msg)
     if heights.shape != (n - 1,):

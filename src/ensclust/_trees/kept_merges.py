@@ -1,4 +1,4 @@
-"""KeptMerges: the state of a long linkage in a file, to resume it from."""
+"""KeptMerges: the state of a long linkage, saved in a file to resume from."""
 
 import signal
 import threading
@@ -25,7 +25,7 @@ class KeptMerges:
     folder : Path
         The directory of the checkpoint.
     inputs : iterable of ndarray
-        What the work depends on; merges of other work are refused.
+        What the linkage depends on; merges of other inputs are refused.
     """
 
     def __init__(self, folder: Path, inputs: Iterable[np.ndarray]):
@@ -40,7 +40,7 @@ class KeptMerges:
         return self._kept.path(_STAGE)
 
     def restore(self, state: dict[str, np.ndarray]) -> bool:
-        """Fill arrays from the file; return False where there is none."""
+        """Fill arrays from the file; return False if there is none."""
         found = self._kept.load(_STAGE)
         if found is None:
             self.save(state, at_once=True)  # an error now, rather than after hours
@@ -56,24 +56,24 @@ class KeptMerges:
         return True
 
     def damaged(self) -> ValueError:
-        """Return the error for a file that no linkage can have written."""
+        """Return the error for a file that linkage cannot have written."""
         return self._kept.damaged(_STAGE)
 
     def save(self, state: dict[str, np.ndarray], *, at_once: bool = False) -> None:
-        """Write the arrays, if the last save is long enough ago."""
+        """Write the arrays, if enough time has passed since the last save."""
         if at_once or time.monotonic() - self._saved >= INTERVAL:
             self._kept.save(_STAGE, state)
             self._saved = time.monotonic()
 
     def remove(self) -> None:
-        """Delete the file: the work is done."""
+        """Delete the file when the work is done."""
         self._kept.remove(_STAGE)
 
 
 def _is_sound(near, best, asked, born, alive, merged, similarity) -> bool:
     """Return whether the merges form a forest, and all known chains end.
 
-    Kernels follow all of these indices without checks.
+    Kernels use all of these indices without checks.
     """
     n, n_merged = len(alive), int(np.count_nonzero(~alive))
     now = np.arange(n_merged)
@@ -107,7 +107,7 @@ def _all_within(numbers: np.ndarray, low: int, stop: int) -> bool:
 
 @contextmanager
 def held_interrupts() -> Iterator[Callable[[], bool]]:
-    """Defer Ctrl-C while the state is half changed.
+    """Defer Ctrl-C while the state is inconsistent.
 
     Yields a function that returns whether it was pressed. Does nothing outside the
     main thread, the only one that is interrupted.

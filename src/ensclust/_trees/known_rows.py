@@ -1,4 +1,4 @@
-"""Label rows that are known, with the labels they got; others take the nearest one's.
+"""Known label rows with their labels; other rows take the label of the nearest.
 
 The mean co-association of a row with a cluster is, per base clustering, the share of
 the cluster's objects that have the row's label. So the histograms of the clusters over
@@ -26,7 +26,7 @@ _CELLS = 2**17  # numbers in a block of rows by clusters
 
 @dataclass(frozen=True, eq=False)
 class Affinity:
-    """How similar label rows are, whichever they are: a co-association without rows.
+    """The similarity of any two label rows: a co-association without rows.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Affinity:
 
     @classmethod
     def plain(cls, offsets: np.ndarray, weights: np.ndarray | None) -> Affinity:
-        """Return that of the (weighted) share of clusterings that put rows together."""
+        """Return the affinity by the (weighted) share of clusterings that agree."""
         if weights is None:
             return cls(offsets)
         weights = weights / weights.mean()
@@ -65,7 +65,7 @@ class Affinity:
         histogram : ndarray of shape (k, Nc)
             Objects of each cluster in each base cluster.
         rows : Ensemble
-            The rows asked for, coded by the same base clusters.
+            The requested rows, coded by the same base clusters.
         own : ndarray of shape (F,) or None
             The cluster that each distinct row is an object of, -1 if none; with
             ``pairs="all"`` its similarity to itself is 1.
@@ -73,7 +73,7 @@ class Affinity:
         Returns
         -------
         ndarray of shape (n, k), float64
-            A row is 0 where it is similar to nothing. Missing labels: sums over pairs
+            A row is 0 if it is similar to nothing. Missing labels: sums over pairs
             of objects are pooled, numerator and denominator, over the clusterings that
             contain both. Time Nc^2 k + F M k, memory 8 k bytes per row and per distinct
             row.
@@ -101,7 +101,7 @@ class Affinity:
     def _lacking_to_one(self, rows: Ensemble) -> np.ndarray | None:
         """Return by how much the sums of rows with themselves fall short of 1, (F,).
 
-        None where they do not: elsewhere than with ``pairs="all"``.
+        None unless ``pairs="all"``, where they can.
         """
         if self.pairs == "same" or self.similarity is None:
             return None
@@ -137,7 +137,7 @@ class Affinity:
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """An Assignment: rows that are known, and for others the nearest of them.
+    """An Assignment: known rows keep their label, others take that of the nearest.
 
     Attributes
     ----------
@@ -149,11 +149,11 @@ class KnownRows:
     labels : ndarray of shape (F,)
         The cluster of each.
     affinity : Affinity
-        By which others are compared.
+        The similarity to other rows.
 
     Notes
     -----
-    Of equally near rows the cluster with most objects wins, then the lowest; -1 where
+    Among equally near rows, the cluster with most objects wins, then the lowest; -1 if
     every similarity is 0. Time F M look-ups for each distinct row that is not known.
 
     Examples
@@ -191,7 +191,7 @@ class KnownRows:
         self.affinity.check(counts)
         check_array("rows", self.rows, (n, counts.n_clusterings), low=-1)
         if (self.rows >= counts.cluster_counts).any():
-            msg = "rows hold labels that the base clusterings have not."
+            msg = "rows hold labels that the base clusterings do not have."
             raise ValueError(msg)
         check_array("counts", self.counts, (n,), low=0)
         check_array("labels", self.labels, (n,), low=0, stop=n_clusters)
@@ -205,7 +205,7 @@ class KnownRows:
         return found[rows.fragments().inverse]
 
     def _known(self, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of the known rows, and labels of others, -1 if not known."""
+        """Return the codes of the known rows, and labels of others, -1 if unknown."""
         n_clusters = np.diff(self.affinity.offsets)
         codes = np.where(self.rows < 0, n_clusters, self.rows).astype(new.dtype)
         place = np.empty(len(new), np.int64)
@@ -275,7 +275,7 @@ def sum_table(rows: np.ndarray, start: np.ndarray, table: np.ndarray) -> np.ndar
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Divide; 0 where nothing was counted."""
+    """Divide; 0 if nothing was counted."""
     zero = np.zeros(np.shape(denominator))
     return np.divide(numerator, denominator, out=zero, where=denominator > 0)
 

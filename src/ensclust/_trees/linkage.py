@@ -1,10 +1,10 @@
 """Agglomeration by nearest-neighbour chains: in a square matrix, or without one.
 
 Average linkage is reducible: reciprocal nearest neighbours may be merged in any order
-and give one tree. A few chains are followed at a time, the nearest neighbours of their
-tips are found together, and all reciprocal pairs are merged. Regions are numbered by
-their lowest label row; the distinct label rows are in lexicographic order, weighted by
-their numbers of objects.
+and give the same tree. A few chains are followed at a time, the nearest neighbours of
+their tips are found together, and all reciprocal pairs are merged. Regions are numbered
+by their lowest label row; the distinct label rows are in lexicographic order, weighted
+by their numbers of objects.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from ensclust._trees.routes import (
 )
 
 FULL = 2**31 - 1  # a similarity of 1 in fixed point
-_CHAINS = 64  # chains followed at a time; more batch better, fewer look less ahead
+_CHAINS = 64  # chains followed at a time; more batch better, fewer waste fewer searches
 _MANY = 20_000  # label rows from which linkage without a matrix may take minutes
-_PASSES = 2  # over all rows that linkage takes per label row, the survey included
+_PASSES = 2  # over all rows that linkage takes per label row, including the survey
 
 
 def link(
@@ -57,24 +57,24 @@ def link(
     linkage : "average", "single" or "complete", default="average"
         Similarity of two groups.
     max_memory : int, default=2**31
-        Bytes that a matrix of regions may take: 4 for each pair, or 8 for the plain
-        co-association of so many objects that pair counts need int64. While there are
+        Bytes that a matrix of regions may take: 4 for each pair, or 8 if the plain
+        co-association of very many objects needs int64 for pair counts. While there are
         more regions, and always with missing labels, average linkage works in label
-        space, without a matrix; once the regions that are left fit, it changes to one.
+        space, without a matrix; once the remaining regions fit, it switches to one.
         Single and complete linkage raise MemoryError if the regions do not fit after
         the first merges.
     max_regions : int or None
         None is exact. A number below F makes the tree approximate: the label rows are
-        first merged to that many regions, comparing near ones only (see
-        ``Coarsening``), and these are linked exactly. For average linkage. There is no
-        checkpoint then.
+        first merged into that many regions, comparing near ones only (see
+        ``Coarsening``), and these are linked exactly, without a checkpoint. Only for
+        average linkage.
     checkpoint : path or None
-        Directory in which label space keeps the merges, every few seconds and when it
-        is interrupted. If it holds some, the work continues from there; at the end they
-        are deleted. They are kept once more before a matrix takes over, whose linkage
-        takes little longer than making it.
+        Directory in which label space saves the merges, every few seconds and when it
+        is interrupted. If it holds some, the work resumes from there; at the end they
+        are deleted. They are saved once more before the switch to a matrix, whose
+        linkage takes little longer than filling it.
     n_jobs : int or None
-        Threads; None is one per core. Never changes the result.
+        Number of threads; None means one per core. Never changes the result.
 
     Returns
     -------
@@ -83,14 +83,14 @@ def link(
 
     Notes
     -----
-    The nearest other row of each is found first, F^2 M / 2 look-ups, and all pairs
-    that are nearest to each other are merged. Square matrix: as many look-ups again
-    and F^2 updates; 4 bytes per pair of regions that are left, usually half of 4 F^2.
+    First the nearest other row of each row is found, in F^2 M / 2 look-ups, and all
+    pairs that are nearest to each other are merged. Square matrix: as many look-ups
+    again and F^2 updates; 4 bytes per pair of remaining regions, usually half of 4 F^2.
     Label space: about 3 F^2 M look-ups if it does all merges, fewer once regions are
     packed into histograms; about F (M + 100) bytes.
 
-    The plain co-association is kept as integer sums over pairs in both, so both break
-    ties alike. Other similarities are 31-bit fixed point in the matrix (finer than
+    Both store the plain co-association as integer sums over pairs, so both break ties
+    in the same way. Other similarities are 31-bit fixed point in the matrix (finer than
     float32, in the same space) and 64-bit sums of 28 bits in label space (of 31 bits
     with missing labels); the heights agree to 1e-6.
     """
@@ -109,7 +109,7 @@ def link(
     route: Square | LabelSpace
     kept = None
     if linkage != "average":
-        # The first merges leave half of the leaves at least.
+        # The first merges leave at least half of the leaves.
         least = needed if coassociation.ensemble.has_missing else needed // 4
         require_budget(least, linkage, n_leaves, max_memory)
         route = Square(coassociation, linkage, dtype, n_jobs, max_memory=max_memory)
@@ -139,7 +139,7 @@ def link_matrix(
     leaf_of_object : ndarray of shape (N,)
         The leaf of each object.
     n_jobs : int or None
-        Threads; None is one per core. Never changes the result.
+        Number of threads; None means one per core. Never changes the result.
     """
     route = Given(square, 1 / FULL, linkage, n_jobs)
     merged, similarity = _agglomerate(route, len(square))
@@ -148,7 +148,7 @@ def link_matrix(
 
 
 def _check(coassociation, linkage, max_memory, max_regions) -> None:
-    """Raise for what linkage cannot begin with."""
+    """Raise for invalid arguments."""
     if not isinstance(coassociation, CoAssociation):
         msg = (
             f"coassociation is of type {type(coassociation).__name__}; expected "
@@ -168,7 +168,7 @@ def _link_regions(
     max_memory: int,
     n_jobs,
 ) -> Dendrogram:
-    """Coarsen the label rows to some regions, and link these exactly."""
+    """Coarsen the label rows into regions, and link these exactly."""
     if linkage != "average":
         msg = (
             f"max_regions={max_regions} with linkage={linkage!r}: regions have a mean "
@@ -191,9 +191,9 @@ def _link_regions(
 
 
 def _require_memory(needed: float, n_regions: int) -> None:
-    """Refuse a matrix that the budget allows and the machine does not.
+    """Raise if the budget allows a matrix for which the machine has no memory.
 
-    Half of a matrix of the leaves is what is usually left after the first merges.
+    After the first merges, usually half of a matrix of the leaves is left.
     """
     memory.require(
         needed,
@@ -203,7 +203,7 @@ def _require_memory(needed: float, n_regions: int) -> None:
 
 
 def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
-    """Return uint32, or int64 where sums over pairs of objects need it."""
+    """Return uint32, or int64 if sums over pairs of objects need it."""
     ensemble = coassociation.ensemble
     n_objects = int(coassociation.leaves.counts.sum())
     largest = n_objects**2 * ensemble.n_clusterings / 4
@@ -212,7 +212,7 @@ def _square_dtype(coassociation: CoAssociation, linkage: str) -> type:
 
 
 class _Chains:
-    """What is known of the nearest neighbours of n regions, and the merges so far.
+    """What is known about the nearest neighbours of n regions, and the merges so far.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class _Chains:
         self.state["alive"][merged[:, 1]] = False
 
     def tips(self) -> np.ndarray:
-        """Return the regions to ask for next; none if a chain cycles."""
+        """Return the regions to search for next; none if a chain cycles."""
         near, _, asked, born, alive, *_ = self.state.values()
         self._first += int(np.argmax(alive[self._first :]))
         length = _kernels.chain.plan(
@@ -261,7 +261,7 @@ class _Chains:
         return self._queue[: max(length, 0)]
 
     def merge(self, tips: np.ndarray) -> np.ndarray:
-        """Merge the reciprocal pairs among the tips just asked for; return them."""
+        """Merge the reciprocal pairs among the tips just searched for; return them."""
         n_known = self.n_merged
         self.n_merged = _kernels.chain.reciprocal(tips, *self.state.values(), n_known)
         return self.merged[n_known : self.n_merged]
@@ -289,9 +289,7 @@ def _agglomerate(
     with held_interrupts() if kept else nullcontext(lambda: False) as is_pressed:
         while chains.n_left > 1:
             if isinstance(route, LabelSpace) and route.fits(chains.n_left):
-                if (
-                    kept
-                ):  # what a matrix holds, the labels cannot repeat to the last bit
+                if kept:  # labels cannot reproduce a matrix to the last bit
                     kept.save(chains.state, at_once=True)
                 route, is_kept = route.to_matrix(chains.best), False
             tips = chains.tips()
@@ -355,26 +353,26 @@ def _leaf_heights(coassociation, merges, heights) -> np.ndarray:
 
 
 def warn_of_time(route: LabelSpace) -> None:
-    """Warn if linkage that begins without a matrix takes a minute or more."""
+    """Warn if linkage that starts without a matrix takes a minute or more."""
     seconds, n = expected_seconds(route), len(route.weight)
     if seconds >= 60:
         warn(
             f"exact linkage of {n:,} distinct label rows takes about "
             f"{in_words(seconds)} with {parallel.thread_count(route.n_jobs)} threads, "
-            "by the time of its first steps; checkpoint=DIRECTORY keeps what is done. "
+            "estimated from its first steps; checkpoint=DIRECTORY saves its progress. "
             "max_regions=20000 gives an approximate tree sooner."
         )
 
 
 def expected_seconds(route: LabelSpace) -> float:
-    """Return how long all merges take, by the time of the first rounds of chains.
+    """Estimate how long all merges take from the first rounds of chains.
 
     Later rounds are shorter, as there are fewer regions. Rounds are timed for half a
     second.
     """
     n = len(route.weight)
     tips, near, best = np.arange(min(n, _CHAINS)), np.zeros(n, np.int64), np.zeros(n)
-    route.nearest(tips[:1], near, best)  # compiles, and makes the tables
+    route.nearest(tips[:1], near, best)  # compiles, and allocates the tables
     n_rounds, begin, elapsed = 0, time.perf_counter(), 0.0
     while elapsed < 0.5:
         route.nearest(tips, near, best)

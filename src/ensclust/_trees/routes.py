@@ -1,8 +1,8 @@
 """Routes of an agglomeration: a matrix of all pairs of regions, or the labels alone.
 
-A route answers which region is nearest to each of some, and merges regions. Of equally
-near regions the lowest counts. A similarity is what is written to ``best`` times
-``unit``.
+A route finds the nearest region of each of some regions, and merges regions. Among
+equally near regions the lowest counts. Values in ``best`` times ``unit`` are
+similarities.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ensclust._trees.coassociation import CoAssociation, mirrored
 
 LINKAGES = ("average", "single", "complete")
 _EXACT_WEIGHT = 2**10  # objects of a leaf up to which its sums are exact in float64
-_SMALL = 2**20  # entries looked at below which waking a second thread costs more
+_SMALL = 2**20  # entries below which a second thread does not pay off
 _MAX_LOOKUPS = 2**32  # per round of threads: about a second
 _ROWS = 512  # rows of the matrix that a thread writes at a time
-# Of similarities of complete labels: regions of up to 16 objects, which most of those
-# asked for are, then have tables of 32 bits.
+# Of similarities of complete labels: regions of up to 16 objects, which most searches
+# are for, then have tables of 32 bits.
 _COMPLETE_BITS = 28
-_PACK = 0.8  # living regions per row from which on each becomes one row
+_PACK = 0.8  # share of living regions at which each becomes one row
 
 
 class Matrix:
@@ -46,7 +46,7 @@ class Matrix:
         self.square, self.now = np.zeros(0), 0
 
     def hold(self, square, slot, size, n_leaves) -> None:
-        """Take a matrix; ``slot`` is the region of each row, ``size`` its objects."""
+        """Set the matrix; ``slot`` is the region of each row, ``size`` its objects."""
         n = len(square)
         self.square, self.slot, self.size = square.reshape(-1), slot, size
         self.now = n_leaves - n  # merges up to now
@@ -158,7 +158,7 @@ class Square(Matrix):
 
 
 class Given(Matrix):
-    """A matrix of leaves that count once each, (n, n) uint32; it is overwritten."""
+    """A matrix of leaves that each count once, (n, n) uint32; it is overwritten."""
 
     def __init__(self, square: np.ndarray, unit: float, linkage: str, n_jobs):
         super().__init__(LINKAGES.index(linkage), unit, n_jobs)
@@ -170,10 +170,10 @@ class LabelSpace:
     """No matrix: similarities of a few regions to all are summed from the labels.
 
     A row is a histogram over the base clusters, at first of the objects of one leaf;
-    whenever a fifth of the regions are gone, those that are left become one row each.
-    They have few more entries than a leaf, since regions that merge early are alike.
-    Once a matrix of the regions that are left fits ``max_memory`` bytes,
-    :meth:`to_matrix` makes one.
+    whenever a fifth of the regions are gone, each remaining region becomes one row. It
+    has few more entries than a leaf, since regions that merge early are similar. Once a
+    matrix of the remaining regions fits ``max_memory`` bytes, :meth:`to_matrix` creates
+    one.
 
     Parameters
     ----------
@@ -232,17 +232,17 @@ class LabelSpace:
         """Count the objects, or the memberships, that two regions are compared by."""
         codes = self.coassociation.codes
         is_present = codes < self.coassociation.ensemble.cluster_counts
-        self.unit *= self.coassociation.n_terms  # means, where others are sums
+        self.unit *= self.coassociation.n_terms  # means, not sums
         if self.all_pairs:
             self.size *= is_present.sum(axis=1)
             return
-        weights = self.coassociation.weights  # which products of two have
+        weights = self.coassociation.weights  # products of two roots are weights
         root = np.ones(1) if weights is None else np.sqrt(weights)
         self.present = is_present * self.size[:, None] * root
 
     @property
     def n_slots(self) -> int:
-        """Places of a histogram: as many for each clustering as the widest has."""
+        """Slots of a histogram: as many for each clustering as the widest one has."""
         return self.widest * (len(self.start) - 1)
 
     def inputs(self) -> tuple[np.ndarray, ...]:
@@ -264,7 +264,8 @@ class LabelSpace:
 
     def nearest(self, queue, near, best):
         """Write the nearest neighbour of every queued region, and how near it is."""
-        # What the objects of a region add up to decides the type of its tables.
+        # The largest sum over the objects of a region determines the type of its
+        # tables.
         is_narrow = self.size[self.place[queue]] * self.most < 2**32
         lanes = _kernels.labelspace.LANES
         self._nearest(queue[is_narrow], near, best, np.uint32, 2 * lanes)
@@ -318,14 +319,14 @@ class LabelSpace:
         self.next_member = np.full(len(kept), -1)
 
     def fits(self, n_regions: int) -> bool:
-        """Return whether a matrix of ``n_regions`` regions may be made."""
+        """Return whether a matrix of ``n_regions`` regions fits ``max_memory``."""
         return np.dtype(self.dtype).itemsize * n_regions**2 <= self.max_memory
 
     def to_matrix(self, best) -> Matrix:
-        """Return the matrix of the regions that are left.
+        """Return the matrix of the remaining regions.
 
-        Where it holds rounded means, the similarities on record, ``best``, are rounded
-        alike: both are the same number, so that nearest neighbours stay nearest.
+        If it holds rounded means, the recorded similarities, ``best``, are rounded in
+        the same way, so that nearest neighbours stay nearest.
         """
         self._pack()
         kind, n = LINKAGES.index("average"), len(self.slot)
@@ -355,7 +356,7 @@ class LabelSpace:
 def closest(
     coassociation: CoAssociation, entries: np.ndarray, *, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most similar other leaf of each, lowest first, and how similar.
+    """Return the most similar other leaf of each, lowest first, and its similarity.
 
     For complete labels and at least two leaves; ``entries`` are contributions, and
     similarities are in their unit. L^2 M / 2 look-ups, no matrix.
@@ -364,9 +365,9 @@ def closest(
     n, n_threads = len(codes), parallel.thread_count(n_jobs)
     found = [(np.zeros(n, np.int64), np.zeros(n, np.uint32)) for _ in range(n_threads)]
     for near, _ in found:
-        near[0] = 1  # the lowest other, should all similarities be 0
-    # Later rows have fewer left to be compared with: spans of equal area, short
-    # enough that Ctrl-C need not wait for long.
+        near[0] = 1  # the lowest other one, if all similarities are 0
+    # Later rows are compared with fewer others: spans of equal area, short enough
+    # that Ctrl-C does not wait for long.
     n_spans = n_threads * (2 + n * codes.size // _MAX_LOOKUPS)
     share = np.linspace(0, 1, n_spans + 1)
     edges = np.rint(n * (1 - np.sqrt(1 - share))).astype(int).tolist()
@@ -394,7 +395,7 @@ def largest(n_objects: int, n_bits: int = 31) -> int:
 
 
 def require_budget(needed: int, linkage: str, n_leaves: int, max_memory: int) -> None:
-    """Raise MemoryError if the matrix that a linkage cannot do without is too large."""
+    """Raise MemoryError if the matrix that a linkage needs is too large."""
     if needed > max_memory:
         msg = (
             f"linkage={linkage!r} of {n_leaves:,} distinct label rows needs a matrix "

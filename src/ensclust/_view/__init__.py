@@ -1,1 +1,1 @@
-"""Views: facts about a result, as displays of a notebook and as an HTML report."""
+"""Views: facts about a result, as notebook displays and as an HTML report."""

@@ -16,7 +16,7 @@ _MOST_LEVELS = 100  # clusterings below each other
 
 
 def result_of(estimator: Any) -> Result:
-    """Return what a consensus method found, or raise unless it is one after fit."""
+    """Return the result of a fitted consensus method, or raise."""
     expected = "a consensus method of ensclust, such as ECPCSMC, after fit"
     check_kind(estimator, "estimator", Method, expected)
     return estimator._result()
@@ -33,11 +33,11 @@ def check_kind(value: Any, name: str, kind: type, expected: str = "") -> None:
 
 
 def check_any(is_clustered: np.ndarray) -> None:
-    """Raise where no object has a cluster."""
+    """Raise if no object has a cluster."""
     if not is_clustered.any():
         msg = (
             f"none of the {len(is_clustered):,} objects has a cluster, so there is "
-            "nothing to draw. Give base clusterings that contain some of them."
+            "nothing to draw. Pass base clusterings that contain some of them."
         )
         raise ValueError(msg)
 
@@ -50,7 +50,7 @@ def check_clusters(labels: Any, n_objects: int) -> np.ndarray:
 
 
 def check_sweep(n_clusterings: int) -> None:
-    """Raise where more clusterings than fit are to be drawn below each other."""
+    """Raise if there are too many clusterings to draw below each other."""
     if n_clusterings > _MOST_LEVELS:
         msg = (
             f"there are {n_clusterings:,} clusterings; at most {_MOST_LEVELS} can be "
@@ -74,13 +74,13 @@ def check_limit(value: Any, name: str, most: int) -> int:
 def no_page(path: Any) -> TypeError:
     """Return the error for what cannot name the file of a report."""
     return TypeError(
-        f"path is {_kind(path)}. Give the name of a file that ends in .html."
+        f"path is {_kind(path)}. Pass the name of a file that ends in .html."
     )
 
 
 def check_vector(values: Any, what: str, wanted: int, each: str) -> None:
     """Raise unless there is a value for each object or base clustering."""
-    rule = f"Give one {each}."
+    rule = f"Pass one {each}."
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
         msg = f"{what} is {_kind(values)}; expected a list or an array. {rule}"
         raise TypeError(msg)
@@ -96,8 +96,8 @@ def check_vector(values: Any, what: str, wanted: int, each: str) -> None:
 
 
 def check_features(X: Any, n_objects: int) -> None:
-    """Raise unless ``X`` is a table with a row per object."""
-    rule = "Give numbers, one row per object and one column per feature."
+    """Raise unless ``X`` is a table with one row per object."""
+    rule = "Pass numbers, one row per object and one column per feature."
     if isinstance(X, (str, os.PathLike)):
         msg = f"X is the path {os.fspath(X)!r}. Read the file first. {rule}"
         raise TypeError(msg)
@@ -115,14 +115,14 @@ def check_rows(n_rows: int, what: str, n_objects: int) -> None:
     """Raise unless there is a row for each object."""
     if n_rows != n_objects:
         msg = (
-            f"{what} has {n_rows:,} rows; expected {n_objects:,}. Give one row per "
+            f"{what} has {n_rows:,} rows; expected {n_objects:,}. Pass one row per "
             "object, in the order of the base clusterings."
         )
         raise ValueError(msg)
 
 
 def check_map(map_of: Any, *, has_features: bool) -> None:
-    """Raise unless a report has the map that is asked for."""
+    """Raise unless a report has the requested map."""
     known = ("features", "ensemble") if has_features else ("ensemble", "components")
     if map_of is None or map_of in known:
         return
@@ -137,7 +137,7 @@ def check_map(map_of: Any, *, has_features: bool) -> None:
 def check_given(
     ensemble: Ensemble, *, X: Any, ids: Any, names: Any, selection: Any, title: Any
 ) -> None:
-    """Raise unless what may be given to a report is what it should be, or None."""
+    """Raise unless the optional arguments of a report have the right types."""
     if X is not None:
         check_features(X, ensemble.n_objects)
     for name, value, wanted, each in (
@@ -169,5 +169,5 @@ def _shape(values: Any) -> tuple[int, ...]:
         return tuple(values.shape)
     try:
         return np.shape(values)
-    except ValueError:  # rows of unlike lengths
+    except ValueError:  # rows of different lengths
         return (len(values), 0)

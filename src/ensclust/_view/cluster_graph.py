@@ -1,4 +1,4 @@
-"""The base clusters as a graph: which are shown, what joins them, where they stand."""
+"""The base clusters as a graph: which are shown, their edges and positions."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from ensclust._ensemble.agreement import contingency
 from ensclust._ensemble.ensemble import Ensemble
 from ensclust._support import parallel
 
-_N_NEAREST = 3  # edges that each node is sure to have
+_N_NEAREST = 3  # edges that each node has at least
 _DIGITS = 6  # of similarities; what follows may depend on threads
 _ROUNDS = 100
-_CLOSEST = 1e-3  # distance below which repulsion grows no more
+_CLOSEST = 1e-3  # distance below which repulsion no longer grows
 
 
 class ClusterGraph(NamedTuple):
@@ -23,7 +23,7 @@ class ClusterGraph(NamedTuple):
     nodes : ndarray of shape (s,)
         The base clusters that are shown, ascending.
     places : ndarray of shape (s, 2)
-        Where they are.
+        Their positions.
     edges : ndarray of shape (e, 2)
         Positions in ``nodes`` of those joined by a line.
     """
@@ -36,7 +36,7 @@ class ClusterGraph(NamedTuple):
 def cluster_graph(
     similarity: np.ndarray, sizes: np.ndarray, meta: np.ndarray, max_nodes: int
 ) -> ClusterGraph:
-    """Lay out the largest base clusters, those of one meta-cluster held together.
+    """Lay out the largest base clusters, those of one meta-cluster close together.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def cluster_graph(
     Returns
     -------
     ClusterGraph
-        Time 100 s^2 and some s^2 numbers for s nodes.
+        Time 100 s^2, memory a few s^2 numbers for s nodes.
     """
     largest = np.argsort(-sizes, kind="stable")[:max_nodes]
     nodes = np.sort(largest[sizes[largest] > 0])
@@ -78,12 +78,12 @@ def spring_layout(weights: np.ndarray, groups: np.ndarray) -> np.ndarray:
     weights : ndarray of shape (n, n)
         Symmetric weights of the edges, 0 for none.
     groups : ndarray of shape (n,)
-        Nodes of one group begin side by side on a circle; no other use is made of it.
+        Nodes of one group start side by side on a circle; it has no other effect.
 
     Returns
     -------
     ndarray of shape (n, 2)
-        Always the same for the same input. Time 100 n^2, memory some 5 n^2 numbers.
+        Always the same for the same input. Time 100 n^2, memory about 5 n^2 numbers.
     """
     n = len(weights)
     place = np.empty((n, 2))

@@ -74,7 +74,7 @@ def _places(ensemble: Ensemble, shared: np.ndarray) -> np.ndarray:
             if wanted:
                 x[row][order[i]] = _apart(np.mean(wanted, axis=0)[order[i]], gap)
     y = np.repeat(-np.arange(len(rows)), ensemble.cluster_counts)
-    return np.column_stack([_within(x, gap), y])
+    return np.column_stack([_within(_closed(x, 1.5 * gap), gap), y])
 
 
 def _means(x: np.ndarray, shared: np.ndarray, fixed: slice, moved: slice) -> np.ndarray:
@@ -91,7 +91,7 @@ def _even(keys: np.ndarray) -> np.ndarray:
 
 
 def _apart(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Return the places nearest to those wanted that ascend by ``gap`` at least.
+    """Return the places nearest to the wanted ones that ascend by at least ``gap``.
 
     Least squares: isotonic regression, by pooling adjacent violators.
     """
@@ -104,6 +104,15 @@ def _apart(wanted: np.ndarray, gap: float) -> np.ndarray:
         blocks.append((mean, size))
     means, sizes = zip(*blocks, strict=True)
     return np.repeat(means, sizes) + gap * np.arange(len(wanted))
+
+
+def _closed(x: np.ndarray, most: float) -> np.ndarray:
+    """Return places moved together where a band without any is wider than ``most``."""
+    order = np.argsort(x, kind="stable")
+    steps = np.minimum(np.diff(x[order], prepend=x[order[:1]]), most)
+    moved = np.empty_like(x)
+    moved[order] = np.cumsum(steps)
+    return moved
 
 
 def _within(x: np.ndarray, gap: float) -> np.ndarray:

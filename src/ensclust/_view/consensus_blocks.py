@@ -20,7 +20,7 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     matrix : ndarray of shape (R, R)
-        Mean co-association of the objects of each two rows.
+        Mean co-association of the objects of each pair of rows.
     labels : ndarray of shape (R,)
         Cluster of each row, ascending.
     rows : ndarray of shape (N,)
@@ -50,15 +50,14 @@ def consensus_blocks(
     labels : ndarray of shape (N,)
         Cluster of each object, negative for none.
     max_rows : int
-        Rows, and up to one more for each cluster; of more objects, neighbours within
-        a cluster share a row.
+        Rows, and up to one more for each cluster; if there are more objects, neighbours
+        within a cluster share a row.
     place : ndarray of shape (N,) or None
-        Order of the objects within their clusters; None puts rows that are alike side
-        by side.
+        Order of the objects within their clusters; None puts similar rows side by side.
     weights : ndarray of shape (M,) or None
         Weights of the base clusterings.
     with_itself : bool, default=True
-        Whether an object counts as together with itself where it shares a row.
+        Whether an object counts as together with itself if it shares a row.
 
     Returns
     -------
@@ -99,7 +98,7 @@ def _rows(labels: np.ndarray, place: np.ndarray, max_rows: int) -> np.ndarray:
 def _means(
     histograms: Histograms, weights: np.ndarray | None, *, with_itself: bool
 ) -> np.ndarray:
-    """Return the mean co-association of pairs of rows, (R, R); alone it is 1."""
+    """Return the mean co-association of pairs of rows, (R, R); 1 for a lone object."""
     means = mutual_consensus(histograms, weights)
     if not with_itself:
         own = cluster_consensus(histograms, weights)

@@ -16,7 +16,7 @@ from ensclust._view.consensus_blocks import Blocks, consensus_blocks
 
 
 class Level(NamedTuple):
-    """What base clusterings say of one clustering, reduced to its clusters.
+    """What base clusterings, reduced to its clusters, say about a clustering.
 
     Attributes
     ----------

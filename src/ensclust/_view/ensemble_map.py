@@ -1,4 +1,4 @@
-"""A map of objects made of their base clusters alone: t-SNE of the label rows."""
+"""A map of objects from their base clusters alone: t-SNE of the label rows."""
 
 import numpy as np
 from scipy import sparse
@@ -23,15 +23,15 @@ def ensemble_map(rows: sparse.csr_array, start: np.ndarray) -> np.ndarray:
         Unit rows with an entry for each base cluster of an object; the product of two
         is their co-association.
     start : ndarray of shape (n, 2)
-        Where to begin, such as principal components.
+        Initial positions, such as principal components.
 
     Returns
     -------
     ndarray of shape (n, 2)
         Always the same for the same input. Objects with equal rows form a disc.
         t-SNE of at most 500 distinct rows, the most frequent first; any other row is
-        placed between the three of them that it is most similar to. Time 400 L^2 + n L
-        and some L^2 numbers for L rows laid out.
+        placed between the three of them that it is most similar to. Time 400 L^2 + n L,
+        memory a few L^2 numbers for L rows laid out.
     """
     first, place, counts = _distinct(rows)
     order = np.random.default_rng(0).permutation(len(first))

@@ -7,8 +7,8 @@ from typing import Any
 from ensclust._support.validation import import_optional
 
 # The first six are Okabe and Ito's. Each of the others is as far as possible from all
-# before it, by CIEDE2000 and in Oklab, up to the tenth also as colour-blind readers see
-# them, and is visible on white paper and on the dark page of a report.
+# before it, by CIEDE2000 and in Oklab (the first ten also as colour-blind readers see
+# them), and is visible on white paper and on the dark page of a report.
 PALETTE = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
     *("#d55e00", "#883333", "#99cc88", "#775577", "#8877ff"),
@@ -25,7 +25,7 @@ _HEX = re.compile(r"#([0-9a-fA-F]{6})([0-9a-fA-F]{2})?")
 def colour(cluster: int, colors: Sequence[str] | None = None) -> str:
     """Return the colour of a cluster; those beyond 30 repeat, -1 is neutral.
 
-    ``colors`` are colours of the caller's own, which come before the palette.
+    ``colors`` are the caller's colours, which come before the palette.
     """
     if cluster < 0:
         return NEUTRAL
@@ -35,7 +35,7 @@ def colour(cluster: int, colors: Sequence[str] | None = None) -> str:
 
 
 def check_colors(colors: Any, n_clusters: int) -> list[str] | None:
-    """Return given colours as "#rrggbb", one for each cluster, or raise; None is None.
+    """Return given colours as "#rrggbb", one per cluster, or raise; None stays None.
 
     Names and tuples need matplotlib, hexadecimal strings do not.
     """
@@ -46,7 +46,7 @@ def check_colors(colors: Any, n_clusters: int) -> list[str] | None:
         raise TypeError(msg)
     if len(colors) < n_clusters:
         msg = (
-            f"colors has {len(colors)} entries for {n_clusters} clusters. Give one "
+            f"colors has {len(colors)} entries for {n_clusters} clusters. Pass one "
             "colour per cluster, in the order of the clusters."
         )
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""The top of a dendrogram: few enough branches to draw, and where they stand."""
+"""The top of a dendrogram: few enough branches to draw, and their positions."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from ensclust._trees.dendrogram import Dendrogram
 def tree_top(dendrogram: Dendrogram, n_branches: int) -> Dendrogram:
     """Return the last merges of a tree, its leaves numbered by their first objects.
 
-    So the clusters of a cut have their numbers by the first branch of each, too. At
-    most ``n_branches`` leaves; time N + L for L leaves of the whole tree.
+    So the clusters of a cut are numbered by their first branches, too. At most
+    ``n_branches`` leaves; time N + L for L leaves of the whole tree.
     """
     top = dendrogram.top(min(n_branches, dendrogram.n_leaves))
     rank = ranks(first_places(top.leaf_of_object, top.n_leaves))[0]
@@ -25,9 +25,9 @@ def tree_top(dendrogram: Dendrogram, n_branches: int) -> Dendrogram:
 
 
 def node_places(top: Dendrogram) -> np.ndarray:
-    """Return where each node stands from left to right, between its parts, (2 L - 1,).
+    """Return the horizontal position of each node, between its parts, (2 L - 1,).
 
-    Leaves stand at 0, 1, ... in the order of ``top.leaf_order()``.
+    Leaves are at 0, 1, ... in the order of ``top.leaf_order()``.
     """
     n = top.n_leaves
     place = np.empty(2 * n - 1)
@@ -45,5 +45,5 @@ def spread(values: np.ndarray, is_in: np.ndarray) -> np.ndarray:
 
 
 def object_places(dendrogram: Dendrogram) -> np.ndarray:
-    """Return where the leaf of each object stands in the drawn tree, (N,)."""
+    """Return the position of each object's leaf in the drawn tree, (N,)."""
     return np.argsort(dendrogram.leaf_order())[dendrogram.leaf_of_object]

@@ -79,7 +79,14 @@ class _Commands(click.Group):
         """Run a command; each error or warning becomes one line."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: _say("warning", message)
+            said: set[str] = set()  # a file may be read twice
+
+            def show(message: Warning | str, *_: Any, **__: Any) -> None:
+                if str(message) not in said:
+                    said.add(str(message))
+                    _say("warning", message)
+
+            warnings.showwarning = show
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt as stop:
@@ -149,10 +156,10 @@ class _Lossy(io.RawIOBase):
 
 
 def _lossy(stream: Any) -> Any:
-    """Return a context in which a stderr that is not writable does no harm."""
+    """Return a context in which it does not matter if stderr is not writable."""
     if stream is None:  # closed: an output file must not get its number
         return redirect_stderr(Path(os.devnull).open("w"))
-    if id(stream) != id(sys.__stderr__):  # replaced by someone else
+    if id(stream) != id(sys.__stderr__):  # replaced by other code
         return nullcontext()
     lossy = _Lossy(getattr(stream.buffer, "raw", stream.buffer))
     return redirect_stderr(

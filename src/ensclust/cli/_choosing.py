@@ -15,6 +15,7 @@ import click
 import ensclust
 from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
+from ensclust.cli._messages import in_lines, in_options
 from ensclust.cli._options import (
     IntegerRange,
     jobs_option,
@@ -22,14 +23,16 @@ from ensclust.cli._options import (
     k_range,
     names,
     no_stdout,
+    noise_option,
     overwrite_option,
     quiet_option,
     run_options,
     seed_option,
+    several_k,
     table_options,
 )
-from ensclust.cli._report import check_same_objects, read_clustering
-from ensclust.cli._run import Run, read_table
+from ensclust.cli._run import Run
+from ensclust.cli._tables import check_same_objects, read_clustering, read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
@@ -196,17 +199,17 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
               show_default="2 to the square root of the number of objects, at most 50",
               help="Numbers of clusters to try.")  # fmt: skip
 @click.option("--data", type=click.Path(), metavar="FILE",
-              help="Table of the features that LABELS were made from. Only with them "
-              "can clusters be told from noise.")  # fmt: skip
+              help="Table of the features that LABELS were made from. Without them, "
+              "clusters cannot be distinguished from noise.")  # fmt: skip
 @click.option("--data-columns", type=names, metavar="A,B",
-              help="Use these columns of it only.")  # fmt: skip
+              help="Use only these columns of it.")  # fmt: skip
 @run_options("ecpcs-hc")
 def select_k(labels, k_range, data, data_columns, **options) -> None:
     """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
     LABELS is a file as for consensus, or - for CSV on stdin. Each number of clusters is
     evaluated by several criteria; a star marks what each of them suggests. With --data,
-    rows in the same order, the answer is 1 if there is nothing but noise.
+    a table with rows in the same order, the answer is 1 if there is only noise.
     """
     if data_columns and not data:
         msg = "--data-columns needs --data FILE."
@@ -245,18 +248,22 @@ def select_k(labels, k_range, data, data_columns, **options) -> None:
     click.echo(str(found))
     if not run.quiet:
         click.echo(
+            "  * marks what each criterion suggests\n"
             f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects evaluated, "
-            f"{seconds:.2f} s, seed {run.seed}\n  {found.outcome}",
+            f"{seconds:.2f} s, seed {run.seed}\n{in_lines(in_options(found.outcome))}",
             err=True,
         )
 
 
 @click.command("split-half", short_help="Compare the consensus of random halves.")
 @click.argument("labels", type=click.Path())
-@click.option("-k", "--n-clusters", type=IntegerRange(1), required=True, metavar="K",
-              help="Number of consensus clusters.")  # fmt: skip
+@click.option("-k", "--n-clusters", type=several_k, metavar="K",
+              help="Number of consensus clusters, or auto, which each half chooses for "
+              "itself. Required, except for methods such as communities that find the "
+              "number themselves.")  # fmt: skip
 @click.option("-n", "--splits", type=IntegerRange(1), default=20, show_default=True,
               metavar="N", help="Number of splits.")  # fmt: skip
+@noise_option
 @run_options("ecpcs-mc")
 def split_half(labels, n_clusters, splits, **options) -> None:
     """Test whether half of the clusterings in LABELS would give the same result.
@@ -265,16 +272,19 @@ def split_half(labels, n_clusters, splits, **options) -> None:
     half with that of the other. --json includes the values of each object. LABELS is a
     file as for consensus.
     """
-    run = Run("labels", labels, [n_clusters], **options)
+    ks = n_clusters or [None]
+    if len(ks) > 1:
+        msg = f"split-half tests one clustering; -k asks for {len(ks)}. Use one k."
+        raise click.UsageError(msg)
+    run = Run("labels", labels, ks, **options)
     settings = run.settings()
     table = run.read(ensclust.io.read_labels)
+    ensemble = ensclust.Ensemble(table.labels(run.noise), noise=run.noise)
     doing = f"splitting {table.values.shape[1]} clusterings"
     with progress(doing, quiet=run.is_silent):
-        found = ensclust.split_half(
-            table.values, n_clusters, run.method, n=splits, **settings
-        )
+        found = ensclust.split_half(ensemble, ks[0], run.method, n=splits, **settings)
     if run.as_json:
-        about = {"k": n_clusters, "seed": run.seed, "n_objects": len(found.objects)}
+        about = {"k": ks[0], "seed": run.seed, "n_objects": len(found.objects)}
         click.echo(json.dumps(found.to_dict() | about))
         return
     click.echo(f"{found}\nseed {run.seed}" if not run.quiet else str(found))

@@ -82,7 +82,7 @@ def as_text(scores: list[dict[str, Any]], left_out: dict[str, str]) -> str:
     ]
     for i, row in enumerate(scores):
         numbers = (
-            f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.2f}"
+            f"{100 * row['nmi']:7.1f}{100 * row['ari']:8.1f}{row['seconds']:10.3f}"
         )
         lines += [""] * (i == len(_BASE_K)) + [f"{row['name']:20}{numbers}"]
     lines += [f"{name:22}{why}" for name, why in left_out.items()]
@@ -110,14 +110,14 @@ def _explanation(scores: list[dict[str, Any]]) -> list[str]:
         text += (
             f" {_listed(below)} {'stay' if len(below) > 1 else 'stays'} below "
             "these inputs: they group label rows as k-means does, and do well only "
-            f"where base clusterings have about as many clusters as the result ({_K}). "
-            "They are here because papers compare against them."
+            f"if base clusterings have about as many clusters as the result ({_K}). "
+            "They are included because papers compare with them."
         )
     return textwrap.wrap(text, 78)
 
 
 def _listed(names: list[str]) -> str:
-    """Return names as a sentence has them."""
+    """Return names as in a sentence."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 

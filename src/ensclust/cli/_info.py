@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import ensclust
+from ensclust._support.plain import counted
+from ensclust.cli._messages import in_lines
 from ensclust.cli._options import json_option, table_options
-from ensclust.cli._run import read_table
+from ensclust.cli._tables import read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
@@ -97,8 +99,8 @@ def as_text(facts: dict[str, Any]) -> str:
     """Return the facts as text."""
     if facts["content"] == "labels":
         size = (
-            f"{facts['n_clusterings']} clusterings, "
-            f"{facts['n_base_clusters']:,} base clusters"
+            f"{counted(facts['n_clusterings'], 'clustering')}, "
+            f"{counted(facts['n_base_clusters'], 'base cluster')}"
         )
         lines = [
             f"  distinct label rows  {facts['n_distinct_rows']:,}",
@@ -107,13 +109,13 @@ def as_text(facts: dict[str, Any]) -> str:
             *_listed(facts["columns"], "name", "n_clusters", "largest", "n_missing"),
         ]
     elif facts["content"] == "features":
-        size = f"{facts['n_features']:,} features"
+        size = counted(facts["n_features"], "feature")
         lines = _listed(facts["columns"], "name", "min", "mean", "max", "sd")
     elif facts["content"] == "table":
-        size = f"{len(facts['columns']):,} columns"
+        size = counted(len(facts["columns"]), "column")
         lines = _described(facts["columns"])
     else:
-        size = f"{facts['n_genes']:,} genes"
+        size = counted(facts["n_genes"], "gene")
         lines = [
             *_listed(facts["obs"], "name", "kind", "n_values", "n_missing"),
             *(
@@ -121,8 +123,14 @@ def as_text(facts: dict[str, Any]) -> str:
                 for n, s in facts["obsm"].items()
             ),
         ]
-    head = f"{facts['file']}: {facts['n_objects']:,} objects, {size}"
-    return "\n".join([head, *lines, *(f"  * {text}" for text in facts["suggestions"])])
+    head = f"{facts['file']}: {counted(facts['n_objects'], 'object')}, {size}"
+    return "\n".join([head, *lines, *map(_suggestion, facts["suggestions"])])
+
+
+def _suggestion(text: str) -> str:
+    """Return a suggestion in lines of 80 characters; a command stays in one."""
+    start = "  * "
+    return start + text if text.startswith("ensclust ") else in_lines(text, start)
 
 
 def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
@@ -138,7 +146,7 @@ def _arguments(path: str | os.PathLike, choice: dict[str, Any]) -> str:
 
 
 def _many(n_objects: int) -> float:
-    """Return the number of values above which a column is unlikely a clustering."""
+    """Return the number of values above which a column is hardly a clustering."""
     return n_objects**0.5 + 1
 
 
@@ -244,9 +252,9 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
             for group in alike
         ),
         (
-            alike,
-            "If they are seeds of the same setting, consensus --distinct "
-            f"{_ALIKE} keeps one of each group.",
+            equal or alike,
+            "If they are runs of the same setting with other seeds, count them once: "
+            f"ensclust consensus --distinct {_ALIKE} keeps one of each group.",
         ),
         (
             np.median(ensemble.cluster_counts) > _many(ensemble.n_objects),
@@ -254,7 +262,7 @@ def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
         ),
         (
             facts["n_absent"],
-            f"{facts['n_absent']:,} objects will get the consensus label -1.",
+            f"{counted(facts['n_absent'], 'object')} will get the consensus label -1.",
         ),
         (
             matrix > DEFAULT_MEMORY,
@@ -287,7 +295,7 @@ def _nearly_equal(
 ) -> list[list[str]]:
     """Return the groups of clusterings that are similar but not all equal.
 
-    Leaves out columns that are unlikely clusterings, which would take much memory.
+    Leaves out columns that are hardly clusterings, which would take much memory.
     """
     import numpy as np
 

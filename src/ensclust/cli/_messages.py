@@ -7,6 +7,7 @@ line, this becomes ``--n-jobs 0 is not supported``.
 from __future__ import annotations
 
 import re
+import textwrap
 from inspect import signature
 
 _OPTIONS = {
@@ -30,6 +31,8 @@ _OPTIONS = {
     "id_column": "--id-column",
     "checkpoint": "--checkpoint",
     "truth": "--truth",
+    "map_of": "--map-of",
+    "sweep": "--sweep",
     "data_home": "--data-home",
 }
 _PHRASES = {
@@ -43,6 +46,7 @@ _PHRASES = {
     r"The '(\w+)' parameter of \w+": r"\1=",
     r"path=(?='.*' is not a valid file name)": "",
     "Use None or -1 for": "Use -1 for",
+    "; pass X to test": "; to test them, use ensclust select-k with --data FILE",
     r"select_k\(sample\) or compare\(sample, k\)": "ensclust select-k or compare",
     r"compare\(labels, k\)": "ensclust compare",
     r"; a Dask, Zarr or NumPy array; .*; or leave the engine out": (
@@ -59,6 +63,18 @@ def in_options(message: str) -> str:
     for pattern, words in _PHRASES.items():
         message = re.sub(pattern, words, message)
     return _NAMED.sub(_as_option, message)
+
+
+def in_lines(message: str, start: str = "  ") -> str:
+    """Return a message in lines of at most 80 characters."""
+    return textwrap.fill(
+        message,
+        80,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _as_option(found: re.Match[str]) -> str:

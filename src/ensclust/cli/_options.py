@@ -41,6 +41,16 @@ report_option = click.option(
 )
 
 
+noise_option = click.option(
+    "--noise",
+    type=click.Choice(["missing", "own-cluster"]),
+    default="missing",
+    show_default=True,
+    help="What a negative label means: left out, like an empty cell, or part of a "
+    "cluster of noise.",
+)
+
+
 def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  passed by click
     """Do not report the compilation of kernels if the command is to be quiet."""
     compiling.is_told |= is_asked
@@ -126,6 +136,43 @@ def engine_options(command: Callable) -> Callable:
                help="Directory that saves progress, so that an interrupted run can "
                "resume: counts of labels read in blocks, and merges of a tree."),
     ])  # fmt: skip
+
+
+def page_options(command: Callable) -> Callable:
+    """Add the options for what a report shows."""
+    option = click.option
+    return _add(command, [
+        option("--map-of", type=click.Choice(["features", "ensemble", "components"]),
+               show_default="features if there are any, else ensemble",
+               help="Map that the report shows first: the features, a t-SNE of the "
+               "ensemble, or its principal components."),
+        option("--sweep", type=click.Path(), metavar="FILE",
+               help="Clusterings across k or resolution that the report shows side by "
+               "side."),
+        option("--sweep-columns", type=names, metavar="A,B",
+               help="Use only these columns of --sweep, in this order."),
+    ])  # fmt: skip
+
+
+def check_page(
+    map_of: str | None, sweep: str | None, sweep_columns: Any, features: Any
+) -> None:
+    """Raise if the options of a report do not go together."""
+    if sweep_columns and not sweep:
+        msg = "Columns are given for --sweep, but no file. Add --sweep FILE."
+        raise click.UsageError(msg)
+    if map_of == "features" and not features:
+        msg = (
+            "--map-of features needs features: ensclust cluster has them, and ensclust "
+            "report with --data FILE. Use --map-of ensemble or components."
+        )
+        raise click.UsageError(msg)
+    if map_of == "components" and features:
+        msg = (
+            "--map-of components is for clusterings without features. Use --map-of "
+            "features or ensemble."
+        )
+        raise click.UsageError(msg)
 
 
 def table_options(command: Callable) -> Callable:

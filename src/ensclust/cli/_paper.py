@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ensclust.paper._plan import Selection
     from ensclust.paper._store import Store
 
-COMPARISON = "methods"  # the comparison of all methods, besides the paper's experiments
+COMPARISON = "methods"  # compares all methods; not one of the paper's experiments
 INITS = ("k-means++", "greedy-k-means++", "random")
 EXPERIMENTS = (
     "table1",

@@ -15,7 +15,8 @@ from ensclust.cli._options import (
     quiet_option,
     table_options,
 )
-from ensclust.cli._run import in_sizes, read_table
+from ensclust.cli._run import in_sizes
+from ensclust.cli._tables import read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415

@@ -9,8 +9,21 @@ from typing import Any
 import click
 
 import ensclust
-from ensclust.cli._options import json_option, names, quiet_option, table_options
-from ensclust.cli._run import read_table, write_report
+from ensclust.cli._options import (
+    check_page,
+    json_option,
+    names,
+    page_options,
+    quiet_option,
+    table_options,
+)
+from ensclust.cli._run import write_report
+from ensclust.cli._tables import (
+    check_same_objects,
+    read_clustering,
+    read_sweep,
+    read_table,
+)
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
@@ -58,15 +71,7 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
 @click.option("--data-columns", type=names, metavar="A,B",
               help="Use only these columns of it; in an h5ad file also X_umap and the "
               "like.")  # fmt: skip
-@click.option("--map-of", type=click.Choice(["features", "ensemble", "components"]),
-              show_default="features with --data, else ensemble",
-              help="Map to show first: the features, a t-SNE of the ensemble, or its "
-              "principal components.")  # fmt: skip
-@click.option("--sweep", type=click.Path(), metavar="FILE",
-              help="Clusterings across k or resolution, shown side by side."
-              )  # fmt: skip
-@click.option("--sweep-columns", type=names, metavar="A,B",
-              help="Use only these columns of it, in this order.")  # fmt: skip
+@page_options
 @click.option("--truth", type=click.Path(), metavar="FILE",
               help="File with the true classes.")  # fmt: skip
 @click.option("--truth-column", metavar="NAME", show_default="its only column",
@@ -90,11 +95,11 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
     for column, file, option in (
         (truth_column, truth, "--truth"),
         (data_columns, data, "--data"),
-        (sweep_columns, sweep, "--sweep"),
     ):
         if column and not file:
             msg = f"Columns are given for {option}, but no file. Add {option} FILE."
             raise click.UsageError(msg)
+    check_page(map_of, sweep, sweep_columns, data)
     check_report(output)
     table = read_table(ensclust.io.read_labels, labels, quiet=quiet, **choice)
     found = read_clustering(
@@ -114,12 +119,7 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
         )
         check_same_objects(data, features, table)
         more |= {"X": features.values, "feature_names": features.columns}
-    if sweep:
-        levels = read_table(
-            ensclust.io.read_labels, sweep, columns=sweep_columns, quiet=quiet
-        )
-        check_same_objects(sweep, levels, table)
-        more |= {"sweep": levels.values, "sweep_names": levels.columns}
+    more |= read_sweep(sweep, sweep_columns, table, quiet=quiet)
     write_report(
         output,
         ensclust.Ensemble(table.values),
@@ -130,49 +130,6 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
         quiet=quiet,
         **more,
     )
-
-
-def read_clustering(
-    path: str, column: str | None, option: str, of: Any, *, quiet: bool
-) -> Any:
-    """Read one column of labels, named or the only one, for the objects of a table."""
-    table = read_table(
-        ensclust.io.read_labels,
-        path,
-        quiet=quiet,
-        columns=None if column is None else [column],
-    )
-    if table.values.shape[1] != 1:
-        msg = f"{path} has columns {', '.join(table.columns)}. Choose with {option}."
-        raise click.UsageError(msg)
-    check_same_objects(path, table, of)
-    return table
-
-
-def check_same_objects(path: str, table: Any, of: Any) -> None:
-    """Raise unless a file has the objects of another table, by id if both have ids."""
-    n = len(of.values)
-    if len(table.values) != n:
-        msg = (
-            f"{path} has {len(table.values):,} rows for {n:,} objects. It must have "
-            "one row per object, in the same order."
-        )
-        raise click.UsageError(msg)
-    if _is_numbered(table.ids) or _is_numbered(of.ids):
-        return
-    for row, (one, other) in enumerate(zip(table.ids, of.ids, strict=True), 1):
-        if str(one) != str(other):
-            msg = (
-                f"{path} has object {str(one)!r} in row {row:,}, where the clusterings "
-                f"have {str(other)!r}. Both must list the same objects in the same "
-                "order."
-            )
-            raise click.UsageError(msg)
-
-
-def _is_numbered(ids: Any) -> bool:
-    """Whether there are no ids, or only row numbers, as in files written by us."""
-    return ids is None or all(str(x) == str(row) for row, x in enumerate(ids))
 
 
 def _colors(path: str, column: str, clusters: list[str] | None) -> list[str] | None:

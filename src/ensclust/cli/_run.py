@@ -11,6 +11,7 @@ import shlex
 from contextlib import nullcontext
 from dataclasses import dataclass
 from inspect import signature
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,24 +22,29 @@ import ensclust
 from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import progress
 from ensclust.cli._engines import dask_scheduler
+from ensclust.cli._messages import in_lines, in_options
 from ensclust.cli._options import (
     IntegerRange,
     NumberRange,
     base,
     base_k,
+    check_page,
     cleaning_options,
     effort,
     engine_options,
     in_words,
     no_k,
+    noise_option,
     once,
     output_option,
     overwrite_option,
+    page_options,
     report_option,
     run_options,
     several_k,
     share,
 )
+from ensclust.cli._tables import read_sweep, read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
@@ -103,6 +109,7 @@ _certainty_option = click.option(
 @output_option
 @overwrite_option
 @report_option
+@page_options
 @click.option("--model", type=click.Path(), metavar="FILE",
               help="Also save the fitted model, for predict; must end in .skops."
               )  # fmt: skip
@@ -122,10 +129,7 @@ def cluster(data, n_clusters, **options) -> None:
 @click.command(short_help="Combine existing clusterings.")
 @click.argument("labels", type=click.Path())
 @_k_option
-@click.option("--noise", type=click.Choice(["missing", "own-cluster"]),
-              default="missing", show_default=True,
-              help="What a negative label means: left out, like an empty cell, or "
-              "part of a cluster of noise.")  # fmt: skip
+@noise_option
 @_certainty_option
 @click.option("--distinct", type=share, metavar="NMI", is_flag=False, flag_value="0.95",
               help="Keep one of each group of clusterings whose NMI is at least this, "
@@ -133,6 +137,7 @@ def cluster(data, n_clusters, **options) -> None:
 @output_option
 @overwrite_option
 @report_option
+@page_options
 @run_options("ecpcs-mc")
 @engine_options
 def consensus(labels, n_clusters, **options) -> None:
@@ -178,6 +183,9 @@ class Run:
     output: str = "-"
     overwrite: bool = False
     report: str | None = None
+    map_of: str | None = None
+    sweep: str | None = None
+    sweep_columns: list[str] | None = None
     model: str | None = None
     engine: str = "memory"
     scheduler: str | None = None
@@ -192,6 +200,11 @@ class Run:
     def in_memory(self) -> bool:
         """Whether the file is read as a whole."""
         return self.engine == "memory"
+
+    @property
+    def _has_features(self) -> bool:
+        """Whether a report can show the features of all objects."""
+        return self.in_memory and self.content == "features"
 
     def run(self) -> None:
         """Run the method, write the labels and print the summary."""
@@ -213,7 +226,9 @@ class Run:
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
-            columns = about.pop("columns", None)
+            columns, kept = about.pop("columns", None), about.pop("kept", None)
+            if kept is not None:
+                _keep_weights(model, kept)
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
@@ -234,8 +249,8 @@ class Run:
                 counts = [sorted(own, reverse=True) for own in counts]
             self._tell(solved, labels, counts, seconds, about)
             if self.report:
-                is_table = self.in_memory and self.content == "features"
-                self._show(self.report, model, about | ({"X": X} if is_table else {}))
+                more = {"X": X} if self._has_features else {}
+                self._show(self.report, model, about | more)
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters of the method, or raise for unknown ones."""
@@ -311,6 +326,9 @@ class Run:
              "memory."),
             (self.report and len(self.ks) > 1,
              f"--report shows one clustering; -k asks for {len(self.ks)}. Use one k."),
+            ((self.map_of or self.sweep or self.sweep_columns) and not self.report,
+             "--map-of and --sweep are for the report. Add --report FILE."),
+            (self.sweep and not self.in_memory, "--sweep needs --engine memory."),
             (self.model and len(self.ks) > 1,
              f"--model keeps one clustering; -k asks for {len(self.ks)}. Use one k."),
             (self.model and not self.in_memory, "--model needs --engine memory."),
@@ -323,12 +341,18 @@ class Run:
              "memory."),
             (self.distinct is not None and not self.in_memory,
              "--distinct needs --engine memory."),
+            (self.distinct is not None
+             and isinstance(dict(self.param).get("cluster_weights"), list),
+             "-p cluster_weights with one number per base cluster does not fit the "
+             "clusterings that --distinct keeps. Use -p cluster_weights=eci, or leave "
+             "one of them out."),
             (self.missing == "drop" and self.output.lower().endswith(".h5ad"),
              "--missing drop leaves objects out, so the labels do not fit into a copy "
              "of the input. Write a CSV file."),
         ):  # fmt: skip
             if is_wrong:
                 raise click.UsageError(msg)
+        check_page(self.map_of, self.sweep, self.sweep_columns, self._has_features)
         if self.in_memory:
             ensclust.io.check_output(self.output, source=self.source)
             if self._writes_h5ad():
@@ -416,6 +440,7 @@ class Run:
                 "ids": table.ids,
                 "columns": self._to_keep(table.columns),
                 "joined": table.categories,
+                **self._page_of(table),
             }
             return table.values, about, doing
         table = self.read(ensclust.io.read_labels)
@@ -423,13 +448,21 @@ class Run:
         if self.distinct is not None:
             ensemble = ensclust.Ensemble(labels, noise=self.noise)
             kept = self._thin(ensemble.redundant(self.distinct), names)
-            labels, names = labels[:, kept], tuple(names[m] for m in kept)
+            labels, names = labels[:, kept], tuple(compress(names, kept))
         n_objects, n_clusterings = labels.shape
         doing = f"consensus of {n_clusterings:,} clusterings of {n_objects:,} objects"
-        return labels, {"ids": table.ids, "names": names}, doing
+        about = {"ids": table.ids, "names": names, **self._page_of(table)}
+        if self.distinct is not None:
+            about["kept"] = kept
+        return labels, about, doing
 
-    def _thin(self, groups: dict[int, list[int]], names: Sequence[str]) -> list[int]:
-        """Return the clusterings to keep, and report the others."""
+    def _page_of(self, table: Any) -> dict[str, Any]:
+        """Return what the options of the report add to it."""
+        found = read_sweep(self.sweep, self.sweep_columns, table, quiet=self.is_silent)
+        return {**found, "map_of": self.map_of}
+
+    def _thin(self, groups: dict[int, list[int]], names: Sequence[str]) -> list[bool]:
+        """Return which clusterings are kept, and report the others."""
         dropped = sorted(m for group in groups.values() for m in group)
         if not self.is_silent:
             left_out = ", ".join(names[m] for m in dropped[:_SHOWN])
@@ -440,7 +473,7 @@ class Run:
                 f"each similar to a kept one{': ' * bool(dropped)}{left_out}",
                 err=True,
             )
-        return [m for m in range(len(names)) if m not in dropped]
+        return [m not in dropped for m in range(len(names))]
 
     def _to_keep(self, used: tuple[str, ...]) -> Sequence[str]:
         """Return the columns that a model needs: those used, or their matrices."""
@@ -457,7 +490,8 @@ class Run:
             engine=self.engine,
         )
         names = blocks.names if self.content == "labels" else None
-        return blocks, {"names": names}, f"{self.method} over {self.source}"
+        about = {"names": names, "map_of": self.map_of}
+        return blocks, about, f"{self.method} over {self.source}"
 
     def _tell(self, solved: Solved, labels, sizes: list, seconds: float, about) -> None:
         """Print the result, as JSON or as a summary."""
@@ -477,23 +511,24 @@ class Run:
             lines = [
                 f"{self.method}: {n:,} objects, {seconds:.2f} s, seed {self.seed}",
                 *(
-                    f"  {'' if k is None else f'k={k}: '}{in_sizes(own, n - sum(own))}"
-                    + self._doubt(n - sum(own), solved.counts.n_absent)
+                    in_lines(self._summary(k, own, n, solved.counts.n_absent))
                     for k, own in zip(self.ks, sizes, strict=True)
                 ),
-                *([] if selected is None else [f"  {selected.outcome}"]),
+                *([] if selected is None else [in_lines(in_options(selected.outcome))]),
                 *[f"  labels written to {self.output}"] * (self.output != "-"),
                 *[f"  model written to {self.model}"] * bool(self.model),
             ]
             click.echo("\n".join(lines), err=True)
 
-    def _doubt(self, n_without: int, n_absent: int) -> str:
-        """Return why objects are in no cluster, if a certainty is required."""
+    def _summary(self, k: Any, sizes: list, n: int, n_absent: int) -> str:
+        """Return the sizes of clusters, and why objects are in none."""
+        n_without = n - sum(sizes)
         n_left_out = n_without - n_absent
+        text = ("" if k is None else f"k={k}: ") + in_sizes(sizes, n_without)
         if self.min_certainty is None or not n_left_out:
-            return ""
+            return text
         which = f"{n_left_out:,} of them with a " if n_absent else ""
-        return f" ({which}certainty below {self.min_certainty:g})"
+        return f"{text} ({which}certainty below {self.min_certainty:g})"
 
     def _facts(self, solved: Solved, labels: Any, sizes: list) -> dict[str, Any]:
         per_k: dict[str, list] = {
@@ -520,6 +555,21 @@ class Run:
         }
 
 
+def _keep_weights(model: Any, kept: list[bool]) -> None:
+    """Reduce one weight per clustering of the file to those of the kept ones."""
+    weights = getattr(model, "weights", None)
+    if not isinstance(weights, list):
+        return
+    if len(weights) != len(kept):
+        msg = (
+            f"-p weights has {len(weights)} numbers for {len(kept)} clusterings. Give "
+            f"one per clustering; those of the {sum(kept)} that --distinct keeps are "
+            "used."
+        )
+        raise click.UsageError(msg)
+    model.weights = list(compress(weights, kept))
+
+
 def _join(model: Any, X: Any, ks: list, joined: Table) -> tuple[Any, Any]:
     """Return the model and label rows: generated clusterings and those of a table."""
     from sklearn.base import clone
@@ -529,17 +579,6 @@ def _join(model: Any, X: Any, ks: list, joined: Table) -> tuple[Any, Any]:
     every = [*runs.labels.T, *joined.values.T]
     rows = ensclust.Ensemble.from_clusterings(every, noise=model.noise)
     return clone(model).set_params(base="precomputed"), rows
-
-
-def read_table(reader: Callable, path: str, *, quiet: bool, **choice: Any) -> Any:
-    """Read a file with ``reader``, showing progress; print its notes."""
-    source = "standard input" if path == "-" else path
-    with progress(f"reading {source}", quiet=quiet):
-        table = reader(path, **choice)
-    if not quiet:
-        for note in getattr(table, "notes", ()):
-            click.echo(f"{source}: {note}", err=True)
-    return table
 
 
 def write_report(

@@ -1,4 +1,4 @@
-"""Experiments besides the comparison: time of the consensus step, fragments."""
+"""Experiments other than the comparison: time of the consensus step, fragments."""
 
 import statistics
 import time

@@ -76,7 +76,7 @@ def produce(
 def run_units(
     store: Store, units: list[Unit], *, n_jobs: int | None = 1, quiet: bool = False
 ) -> list[str]:
-    """Do units of work in processes of one thread each; return failures."""
+    """Run units of work in processes of one thread each; return failures."""
     done = _runner.run(
         units,
         partial(_work.do, store),

@@ -57,12 +57,12 @@ def as_markdown(summary: dict[str, Any]) -> str:
         f"    {summary['command']}",
         *_origins(summary["data"]),
         f"Versions: {', '.join(map(' '.join, summary['versions'].items()))}.",
-        "## Cells of Tables II and III beside the published ones",
+        "## Cells of Tables II and III compared with the published ones",
         "Distance in published standard deviations (SD).",
         _grid("table", "cells", "within 1 SD", "within 2 SD", "more than 2 above",
               "below", rows=cells),
         "Those that are more than 2 SD off by ARI, or by NMI as the paper seems to "
-        "have divided it:" * bool(summary["off"]),
+        "have normalised it:" * bool(summary["off"]),
         _far(summary["off"], "SD", "deviations", 1),
         *(compared if summary["datasets"] else []),
         *(_times(summary["time"]) if summary["time"] else []),
@@ -150,7 +150,7 @@ def _checks(summary: dict[str, Any]) -> list[str]:
     )
     return [
         "## ECPCS-HC and ECPCS-MC at true-k",
-        f"A cell is inside when it differs from the paper by at most 2 published "
+        f"A cell is inside if it differs from the paper by at most 2 published "
         f"standard deviations or {_scores.POINTS:.0f} points, whichever is larger: "
         f"**{check['inside']} of {check['cells']} cells are inside**, "
         f"{len(check['above'])} above, {len(check['below'])} below.",

@@ -56,8 +56,8 @@ def compare_table(
         note=f"Mean and standard deviation over {_runs(averages)}. Below each score: "
         "the published one, and the difference in "
         "published standard deviations. The best three of a row are bold, the best one "
-        "in brackets. Averages are over the datasets that are here, the published ones "
-        "too; places are among the methods shown, ties share the better place.",
+        "in brackets. Averages, including the published ones, are over the datasets "
+        "shown; places are among the methods shown, ties share the better place.",
     )
 
 

@@ -20,7 +20,7 @@ from ensclust.paper._store import Key, Store
 
 
 def do(store: Store, unit: Unit) -> list[str]:
-    """Do what is left of a unit, on one thread; return failures."""
+    """Run what is left of a unit, on one thread; return failures."""
     failures: list[str] = []
     with on_one_thread():
         keys = [key for key in unit.keys if not store.has(key)]

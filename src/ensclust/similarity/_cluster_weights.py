@@ -8,7 +8,7 @@ from ensclust._ensemble.ensemble import as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support import validation
 
-_LEAST = 1e-100  # above 0 also where theta is tiny
+_LEAST = 1e-100  # above 0 even if theta is tiny
 
 
 def eci(
@@ -18,18 +18,18 @@ def eci(
     weights: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Ensemble-driven cluster index: 1 where nobody splits a cluster, 0 at worst.
+    """Ensemble-driven cluster index: 1 for a cluster that no clustering splits.
 
     Parameters
     ----------
     ensemble : Ensemble
         The base clusterings.
     theta : float, default=0.4
-        Above 0. The smaller, the less a cluster counts that others split.
+        Above 0. The smaller, the less a cluster that others split counts.
     weights : ndarray of shape (M,) or None
-        How much each clustering's opinion counts; None is all alike.
+        How much each clustering counts; None means all equally.
     n_jobs : int or None
-        Threads of the counting; None is one per core.
+        Number of threads for counting; None means one per core.
 
     Returns
     -------

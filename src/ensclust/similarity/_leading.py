@@ -23,14 +23,14 @@ from scipy.linalg import blas
 
 from ensclust._support import parallel
 
-FEWEST = 5  # steps from which this is worth its while
+FEWEST = 5  # steps from which this pays off
 _WIDTHS = (160, 256)  # vectors that are iterated, at least and at most
 _ROUNDS = 4
 _TOLERANCE = 5e-6  # for the part of Z that is left out
 _RESIDUAL = 2e-6  # of an eigenpair, times the f-th power of its eigenvalue
 _NEGLIGIBLE = 1e-8  # power of an eigenvalue and the next one beyond
 _STRIP = 512  # rows of A that are float64 at a time
-_HOPELESS = 2e-5  # bound after two rounds that further ones will not mend
+_HOPELESS = 2e-5  # bound after two rounds that further ones will not reach
 
 
 class Leading(NamedTuple):
@@ -47,7 +47,7 @@ class Leading(NamedTuple):
 
 
 def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | None:
-    """Return the sum of A^s D A^s over s = 1..steps, or None where R is too large.
+    """Return the sum of A^s D A^s over s = 1..steps, or None if R is too large.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | No
     Returns
     -------
     ndarray of shape (n, n) or None
-        float32, of which the lower triangle is filled. Time 3 to 5 n^3 for any length,
-        memory three matrices beside A.
+        float32, with the lower triangle filled. Time 3 to 5 n^3 for any length, memory
+        three matrices in addition to A.
     """
     square = A @ A.T
     found = leading_vectors(A, square, root, steps)
@@ -116,7 +116,7 @@ def leading_vectors(
     """Find the eigenvectors outside of which little of the walks is left.
 
     By subspace iteration with A^2 from a fixed start, until the bound is met for f = 2
-    or 3; None where it is not after some rounds, or is still far off after two.
+    or 3; None if it is not met after some rounds, or is still far off after two.
     """
     n = len(A)
     mass = (root * root).astype(np.float64)
@@ -165,7 +165,7 @@ def tail_weights(values: np.ndarray, n_first: int, steps: int) -> np.ndarray:
 
 
 def geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:
-    """Return q + q^2 + ... + q^steps by doubling, exact also where q is near 1."""
+    """Return q + q^2 + ... + q^steps by doubling, exact even if q is near 1."""
     total, power = q.copy(), q.copy()
     for bit in bin(steps)[3:]:
         total += power * total
@@ -177,7 +177,7 @@ def geometric_sum(q: np.ndarray, steps: int) -> np.ndarray:
 
 
 class _RitzPairs(NamedTuple):
-    """Pairs that have settled, for f = 2 and 3, and the least singular value of A Q."""
+    """Converged pairs, for f = 2 and 3, and the smallest singular value of A Q."""
 
     settled: list[Leading]
     edge: float

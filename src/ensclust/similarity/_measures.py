@@ -24,7 +24,7 @@ from ensclust.similarity import _leading
 # Above this ratio of largest to smallest degree the closed form loses digits.
 _MAX_DEGREE_RATIO = 1e8
 _MAX_DOUBLED = 32  # more steps are summed faster in closed form
-_MANY = 700  # nodes from which Z need not be exact where it is only compared
+_MANY = 700  # nodes from which Z need not be exact if it is only compared
 _STRIP = 256  # rows that are worked on at a time
 
 
@@ -36,12 +36,12 @@ def jaccard(ensemble: Counts, *, n_jobs: int | None = None) -> np.ndarray:
     ensemble : Ensemble
         The base clusterings.
     n_jobs : int or None
-        Threads of the counting; None is one per core.
+        Number of threads for counting; None means one per core.
 
     Returns
     -------
     ndarray of shape (Nc, Nc)
-        ``|A ∩ B| / |A ∪ B|`` with unit diagonal; 0 inside one clustering. Time
+        ``|A ∩ B| / |A ∪ B|`` with unit diagonal; 0 within a clustering. Time
         N M^2 / 2 for counting, memory 2 Nc^2 numbers.
 
     Examples
@@ -73,19 +73,19 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
     Parameters
     ----------
     W : array-like of shape (n, n) or Ensemble
-        Symmetric, non-negative weights of a graph; the diagonal is ignored. An
-        Ensemble stands for its :func:`jaccard` coefficients.
+        Symmetric, non-negative weights of a graph; the diagonal is ignored. For
+        an Ensemble, its :func:`jaccard` coefficients.
     steps : int, default=20
         Length t of the trajectories.
     exact : bool, default=True
-        Whether Z is exact to rounding of float64. If not, graphs of 700 nodes or more
+        Whether Z is exact to float64 rounding. If not, graphs of 700 nodes or more
         are propagated in float32, with errors below 1e-5.
 
     Returns
     -------
     ndarray of shape (n, n)
-        Z in [0, 1] with unit diagonal. A node without neighbours is similar to itself
-        only.
+        Z in [0, 1] with unit diagonal. A node without neighbours is similar only to
+        itself.
 
     Notes
     -----
@@ -98,8 +98,8 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
     With ``exact=False``, and at least 700 nodes, the first two terms of the sum are
     multiplied out in float32, or the first three, and the others follow from the
     leading 100 or so eigenvectors, whatever t is: two to three products. What that
-    leaves out of Z is bounded by 5e-6. Where the spectrum decays too slowly for that
-    bound, as it does for random clusterings, the whole sum is found by doubling in
+    leaves out of Z is bounded by 5e-6. If the spectrum decays too slowly for that
+    bound, as it does for random clusterings, the whole sum is computed by doubling in
     float32, with errors of about 1e-6. Memory about three matrices of float64.
 
     Examples
@@ -172,7 +172,7 @@ def propagations(W: Any, steps: Sequence[int]) -> Iterator[np.ndarray]:
 
 
 def trajectories(W: Any, steps: int) -> np.ndarray:
-    """Random-walk trajectories, for a similarity measure of your own.
+    """Random-walk trajectories, for your own similarity measure.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def trajectories(W: Any, steps: int) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n, steps * n)
-        Row i: the probabilities to be at each node after 1, 2, ..., t steps from
+        Row i: the probabilities of being at each node after 1, 2, ..., t steps from
         node i; zero for a node without neighbours. ``t - 1`` matrix products.
 
     Examples
@@ -223,7 +223,7 @@ def connected_triples(
     decay : float, default=0.8
         Similarity of the most similar two clusters of one clustering.
     weights : ndarray of shape (M,) or None
-        Weights w of the clusterings that c comes from; None is all alike.
+        Weights w of the clusterings that c comes from; None means all equal.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def connected_triples(
 def triples(
     W: np.ndarray, counts: np.ndarray, decay: float, mass: np.ndarray | None
 ) -> np.ndarray:
-    """Do as :func:`connected_triples` with a weight for each c, (Nc,).
+    """Like :func:`connected_triples`, with a weight for each c, (Nc,).
 
     The diagonal of W is 0.
     """
@@ -277,7 +277,7 @@ def shared_neighbors(
 ) -> np.ndarray:
     """Return ``sum_c w_c min(W_ac, W_bc)`` for all pairs of nodes a, b, (n, n).
 
-    ``W`` is symmetric and not negative, ``weights`` are those of the nodes c, (n,).
+    ``W`` is symmetric and non-negative, ``weights`` are those of the nodes c, (n,).
     Time n^2 / 2 per edge of a node, so that many zeros of W save time.
 
     Examples
@@ -320,11 +320,11 @@ def simrank(
     ensemble : Ensemble
         The base clusterings.
     decay : float, default=0.8
-        Similarity that is passed on per step.
+        Similarity passed on per step.
     updates : int, default=3
         Updates of the cluster similarities, from the identity.
     n_jobs : int or None
-        Threads of the counting; None is one per core.
+        Number of threads for counting; None means one per core.
 
     Returns
     -------
@@ -338,7 +338,7 @@ def simrank(
     no object matrix is formed: object similarities are ``a H C H^T`` with a unit
     diagonal, so their sums over clusters are ``a Q C Q`` plus a correction of the
     diagonal, where ``Q = H^T H``. With missing labels an object's row of H is divided
-    by its number of labels. Each update looks back two, since objects stand between:
+    by its number of labels. Each update looks back two, since objects are in between:
     time ``updates / 2 * (4 Nc^3 + F M^2)``, memory 5 Nc^2 numbers.
 
     Examples
@@ -374,10 +374,10 @@ def cluster_mass(
     weights: np.ndarray | None,
     cluster_weights: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """Return the weight of each base cluster, (Nc,), or None if all are alike.
+    """Return the weight of each base cluster, (Nc,), or None if all are equal.
 
-    Those of the clusterings, scaled to a mean of 1, times those of the clusters, scaled
-    so too.
+    The weights of the clusterings times those of the clusters, each scaled to a mean
+    of 1.
     """
     if weights is None and cluster_weights is None:
         return None
@@ -390,7 +390,7 @@ def cluster_mass(
 
 
 def weigh(W: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
-    """Return the edges of a graph in which each node occurs as its mass says."""
+    """Return the edges of a graph in which each node occurs as often as its mass."""
     return W if mass is None else W * np.multiply.outer(mass, mass)
 
 
@@ -453,8 +453,8 @@ def grams(
 ) -> Iterator[np.ndarray]:
     """Yield the sum of P^s (P^s)^T over s = 1..t for each t of ``steps``.
 
-    ``W`` is overwritten. By doubling up to 32 steps, beyond that, or for several t, in
-    closed form. Memory six matrices; in closed form seven, eight for several t.
+    ``W`` is overwritten. By doubling up to 32 steps; beyond that, or for several t,
+    in closed form. Memory six matrices; in closed form seven, eight for several t.
     """
     is_closed = not _is_uneven(degree) and (len(steps) > 1 or steps[0] > _MAX_DOUBLED)
     root = np.sqrt(degree)
@@ -515,5 +515,5 @@ def _gram_by_doubling(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray
 
 
 def _square(A: np.ndarray) -> np.ndarray:
-    """Return A A^T; BLAS works out one triangle only."""
+    """Return A A^T; BLAS computes only one triangle."""
     return A @ A.T

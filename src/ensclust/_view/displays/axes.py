@@ -14,7 +14,7 @@ _SIZES = (10, 9, 8, 7, 6, 5)  # of text in points
 def axes_for(ax: Any, what: str, size: tuple[float, float] | None = None) -> Any:
     """Return the axes to draw on: the given ones, or those of a new figure.
 
-    ``size`` is that of the figure in inches; None is matplotlib's default.
+    ``size`` is that of the figure in inches; None means matplotlib's default.
     """
     pyplot = import_optional("matplotlib.pyplot", what, "plot")
     if ax is None:
@@ -26,7 +26,7 @@ def axes_for(ax: Any, what: str, size: tuple[float, float] | None = None) -> Any
 def panels_in(
     ax: Any, n_rows: int, n_columns: int, heights: Sequence[float] | None = None
 ) -> list:
-    """Return a grid of axes in the place of the given ones, row by row."""
+    """Return a grid of axes that replaces the given ones, row by row."""
     figure, spec = ax.figure, ax.get_subplotspec()
     if spec is None:  # axes that were put anywhere
         box = ax.get_position()
@@ -52,9 +52,9 @@ def length(ax: Any, axis: str) -> float:
 
 
 def label_ticks(ax: Any, axis: str, places: np.ndarray, names: Sequence[str]) -> None:
-    """Write names along an axis as large as there is room for, or not all of them.
+    """Write names along an axis as large as fits, or only some of them.
 
-    The limits of the axis are set before.
+    The limits of the axis must be set before.
     """
     low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
     points = length(ax, axis) / abs(high - low)  # for a unit of data

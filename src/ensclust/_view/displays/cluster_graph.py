@@ -46,7 +46,7 @@ class ClusterGraphDisplay:
         Their positions.
     edges : ndarray of shape (e, 2)
         Base clusters joined by a line: each with the three that are most similar, and
-        the trees of the largest similarities that connect each meta-cluster and, where
+        the trees of the largest similarities that connect each meta-cluster and, if
         base clusters share objects, the whole graph.
     ax_ : matplotlib Axes
         Axes with the graph.
@@ -55,8 +55,8 @@ class ClusterGraphDisplay:
 
     Notes
     -----
-    The layout models springs along the edges and is deterministic. Time 100 s^2 and
-    some s^2 numbers for s nodes shown, whatever the number of objects.
+    The layout models springs along the edges and is deterministic. Time 100 s^2, memory
+    a few s^2 numbers for s nodes shown, whatever the number of objects.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class ClusterGraphDisplay:
         max_nodes : int, default=600
             If there are more base clusters, the largest are shown.
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -141,7 +141,7 @@ class ClusterGraphDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> ClusterGraphDisplay:
-        """Draw base clusters, those with a large Jaccard coefficient close together.
+        """Draw base clusters; those with a large Jaccard coefficient are close.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class ClusterGraphDisplay:
             The base clusterings. Time N M^2 / 2 for counting, memory Nc^2 numbers.
         labels : array-like of shape (N,) or None
             A clustering: a base cluster has the colour of the cluster that most of its
-            objects are in. None draws all in one colour.
+            objects are in. None uses one colour for all.
         max_nodes, ax, **kwargs
             As in :meth:`from_estimator`.
         """
@@ -176,7 +176,7 @@ class ClusterGraphDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         colors : sequence of colours or None
             Colours of the meta-clusters; None uses the palette of ensclust.
         node_kw : dict or None

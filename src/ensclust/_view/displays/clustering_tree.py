@@ -23,7 +23,7 @@ from ensclust._view.clustering_tree import clustering_tree
 from ensclust._view.displays.axes import axes_for, label_ticks, length
 from ensclust._view.palette import LINE, NEUTRAL, check_colors, colour
 
-_LEGIBLE = 8.5  # points that a node must measure to have its name written into it
+_LEGIBLE = 8.5  # minimum size in points of a node that contains its name
 
 
 class ClusteringTreeDisplay:
@@ -132,7 +132,7 @@ class ClusteringTreeDisplay:
             As for the class. For AnnData: ``adata.obs[["leiden_0.5", "leiden_1"]]``
             and ``adata.obs["consensus"]``.
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -159,7 +159,8 @@ class ClusteringTreeDisplay:
         k_range : iterable of int, default=range(2, 11)
             Numbers of clusters, one row each.
         labels, ax, **kwargs
-            As in :meth:`from_ensemble`; by default the last clustering is the colour.
+            As in :meth:`from_ensemble`; by default the last clustering gives the
+            colours.
         """
         ks = list(k_range)
         check_sweep(len(ks))
@@ -203,7 +204,7 @@ class ClusteringTreeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         colors : sequence of colours or None
             Colours of the clusters of ``labels``, such as
             ``adata.uns["consensus_colors"]``; None uses the palette of ensclust.
@@ -238,7 +239,9 @@ class ClusteringTreeDisplay:
         }
         ax.scatter(*self.places.T, **{**style, **(node_kw or {})})
         self._name(ax, 2 * np.sqrt(areas / np.pi))
-        ax.set(xlim=(0, 1), ylim=(0.5 - n, 0.5), xticks=[])
+        # Above the first row and below the last one, room for a node and a few points.
+        edge = min(0.5, (np.sqrt(areas.max() / np.pi) + 4) * n / length(ax, "y"))
+        ax.set(xlim=(0, 1), ylim=(1 - n - edge, edge), xticks=[])
         label_ticks(ax, "y", -np.arange(n), self.names)
         ax.set_title(
             f"{counted(n, 'clustering')}, {len(sizes):,} clusters", fontsize="medium"

@@ -13,7 +13,7 @@ from ensclust._quality.k_selection import KSelection, relative_growth
 from ensclust._view.checks import check_kind, check_limit, result_of
 from ensclust._view.consensus_by_k import consensus_by_k
 from ensclust._view.displays.axes import axes_for, length, panels_in
-from ensclust._view.palette import LINE, check_colors, colour
+from ensclust._view.palette import LINE, MARK, check_colors, colour
 
 MAX_ROWS = 200
 _MOST = 20  # matrices in one figure
@@ -128,7 +128,7 @@ class ConsensusByKDisplay:
         max_rows : int, default=200
             Rows of a matrix; more objects are averaged.
         ax : matplotlib Axes or None
-            Axes whose place the panels take; None makes a figure.
+            Axes whose place the panels take; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -154,11 +154,11 @@ class ConsensusByKDisplay:
         Parameters
         ----------
         selection : KSelection
-            What was found.
+            What ``select_k`` returned.
         ensemble : Ensemble, array-like, DataFrame or path
-            The base clusterings that it was found for.
+            The base clusterings that it was given.
         ks : iterable of int or None
-            Numbers of clusters to draw; None is all, or the 20 around ``best_k``.
+            Numbers of clusters to draw; None means all, or the 20 around ``best_k``.
         max_rows, ax, **kwargs
             As in :meth:`from_ensemble`.
         """
@@ -211,7 +211,7 @@ class ConsensusByKDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Axes whose place the panels take; None makes a figure.
+            Axes whose place the panels take; None creates a figure.
         cmap : str or matplotlib Colormap, default="Blues"
             Colours of the matrices, from never to always together.
         colors : sequence of colours or None
@@ -267,15 +267,21 @@ class ConsensusByKDisplay:
         ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_areas(self, ax: Any) -> None:
-        ax.plot(self.ks, self.areas, color=LINE, marker="o", ms=4, lw=1.2, label="area")
+        growing = ax.twinx()  # growth may be far above 1, an area is not
         growth = relative_growth(self.areas)
-        ax.plot(self.ks, growth, color=colour(5), marker="s", ms=4, lw=1.2, ls="--",
-                label="relative growth")  # fmt: skip
+        for own, values, style, title in (
+            (ax, self.areas, {"color": LINE, "marker": "o"}, "area"),
+            (growing, growth, {"color": MARK, "marker": "s", "ls": "--"},
+             "relative growth"),
+        ):  # fmt: skip
+            own.plot(self.ks, values, ms=4, lw=1.2, **style)
+            own.set_ylabel(title, color=style["color"])
+            own.spines["top"].set_visible(False)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set(xlabel="number of clusters", ylim=(min(0, np.nanmin(growth)), 1.02))
+        ax.set(xlabel="number of clusters", ylim=(0, 1.02))
+        top = max(1.02, 1.05 * np.nanmax(growth))
+        growing.set_ylim(min(0, np.nanmin(growth)), top)
         ax.set_title("Area under the CDF", fontsize="medium", loc="left")
-        ax.legend(fontsize="small", frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
 
 
 def _strip(ax: Any, labels: np.ndarray, given: list[str] | None) -> None:
@@ -295,4 +301,4 @@ def _shades(n: int) -> list:
     """Return colours for a sequence of curves, from light to dark."""
     import matplotlib as mpl  # noqa: PLC0415  optional
 
-    return [mpl.colormaps["viridis"](x) for x in np.linspace(0.92, 0, n)]
+    return [mpl.colormaps["viridis"](x) for x in np.linspace(0.8, 0, n)]

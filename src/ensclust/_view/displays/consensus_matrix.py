@@ -16,7 +16,7 @@ from ensclust._view.displays.axes import axes_for, label_ticks
 from ensclust._view.palette import check_colors, colour
 from ensclust._view.tree_top import object_places, spread
 
-MAX_ROWS = 400  # about what a default figure has pixels for
+MAX_ROWS = 400  # about as many as a default figure has pixels
 _MOST_ROWS = 5000
 
 
@@ -30,7 +30,7 @@ class ConsensusMatrixDisplay:
     Parameters
     ----------
     matrix : ndarray of shape (R, R)
-        Mean co-association of the objects of each two rows.
+        Mean co-association of the objects of each pair of rows.
     labels : ndarray of shape (R,)
         Consensus cluster of each row, ascending.
     rows : ndarray of shape (N,)
@@ -84,7 +84,7 @@ class ConsensusMatrixDisplay:
             Rows of the matrix, and up to one more for each cluster. More objects are
             averaged.
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -160,7 +160,7 @@ class ConsensusMatrixDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         cmap : str or matplotlib Colormap, default="Blues"
             Colours from never to always together.
         colorbar : bool, default=True

@@ -38,7 +38,7 @@ class DendrogramDisplay:
     sizes : ndarray of shape (L,)
         Objects of each leaf.
     labels : ndarray of shape (L,)
-        Cluster of each leaf, numbered as ``dendrogram.cut``; all 0 without a cut.
+        Cluster of each leaf, numbered as by ``dendrogram.cut``; all 0 without a cut.
     cut_height : float or None
         Height between the last merge that is kept and the first that is undone.
     ax_ : matplotlib Axes
@@ -82,11 +82,11 @@ class DendrogramDisplay:
         estimator : estimator
             A fitted method with a dendrogram, such as :class:`ensclust.ECPCSHC`.
         n_clusters : int or None
-            Clusters of the cut; None is that of the estimator.
+            Clusters of the cut; None uses that of the estimator.
         max_leaves : int, default=50
             Groups shown, and at least one for each cluster.
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -114,7 +114,7 @@ class DendrogramDisplay:
         n_clusters : int or None
             Clusters of the cut that is coloured; None draws no cut.
         method : "ecpcs-hc", "eac", "wct" or "srs", default="ecpcs-hc"
-            Method that makes the tree, at the cost of its ``fit``.
+            Method that builds the tree, at the cost of its ``fit``.
         max_leaves, ax, **kwargs
             As in :meth:`from_estimator`.
         """
@@ -167,7 +167,7 @@ class DendrogramDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         colors : sequence of colours or None
             Colours of the clusters; None uses the palette of ensclust.
         line_kw : dict or None
@@ -192,7 +192,7 @@ class DendrogramDisplay:
             shades += [colours[a], colours[b], colours[node]]
         style = {"colors": shades, "linewidths": 1.2, "capstyle": "round"}
         ax.add_collection(LineCollection(lines, **{**style, **(line_kw or {})}))
-        # What is merged below a leaf is a wedge that reaches down to 0.
+        # Merges below a leaf are a wedge that reaches down to 0.
         outline = np.array([(-0.06, 1), (0.06, 1), (0.3, 0), (-0.3, 0)])
         wedges = [outline * (1, y[i]) + (x[i], 0) for i in range(n)]
         ax.add_collection(PolyCollection(wedges, facecolors=colours[:n], alpha=0.5))

@@ -117,7 +117,7 @@ class SelectKDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, sequence of them or None
-            Axes whose place the panels take, or one for each criterion; None makes a
+            Axes whose place the panels take, or one for each criterion; None creates a
             figure.
         line_kw : dict or None
             More options for the curves, see ``ax.plot``.
@@ -144,14 +144,14 @@ class SelectKDisplay:
         axes, names = np.ravel(axes), list(self.selection.scores)
         if len(axes) != len(names):
             msg = (
-                f"axes holds {len(axes)} axes; give {len(names)}, one for each of "
+                f"axes holds {len(axes)} axes; pass {len(names)}, one for each of "
                 f"{', '.join(names)}."
             )
             raise ValueError(msg)
         return axes
 
     def _panels(self, ax: Any) -> np.ndarray:
-        """Return axes for the criteria in the place of the given ones."""
+        """Return axes for the criteria that replace the given ones."""
         n = len(self.selection.scores)
         n_columns = 1 if n < 3 else 2
         panels = panels_in(ax, -(-n // n_columns), n_columns)
@@ -168,7 +168,7 @@ class SelectKDisplay:
         """Draw one criterion, the k that it suggests, and ``best_k``."""
         ks, values = self.selection.ks, self.selection.scores[name]
         style = {"color": LINE, "marker": ".", "markersize": 3, "linewidth": 1.2}
-        for k in self.selection.best_k_range:  # that cannot be told apart
+        for k in self.selection.best_k_range:  # that cannot be distinguished
             ax.axvspan(k - 0.4, k + 0.4, color=NEUTRAL, lw=0, alpha=0.15)
         ax.axvline(self.selection.best_k, color=NEUTRAL, lw=0.8, alpha=0.6)
         ax.plot(ks, values, **{**style, **line_kw})

@@ -16,7 +16,7 @@ from ensclust._view.palette import LINE, MARK
 
 _LEGEND = 110  # points that an entry of the legend takes up
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-_FEW = 6  # below this number of clusters, bars get no wider
+_FEW = 6  # below this number of clusters, bars do not get wider
 
 
 class StabilityDisplay:
@@ -34,7 +34,7 @@ class StabilityDisplay:
     Attributes
     ----------
     clusters : ndarray of shape (c,)
-        The clusters of two objects or more, by descending cluster consensus.
+        The clusters of at least two objects, by descending cluster consensus.
     quantiles : ndarray of shape (c, 5)
         The 5, 25, 50, 75 and 95 % quantiles of the item consensus of their objects.
     next_consensus : ndarray of shape (c,)
@@ -78,7 +78,7 @@ class StabilityDisplay:
         estimator : estimator
             Any fitted consensus method.
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         **kwargs
             Passed to :meth:`plot`.
         """
@@ -125,7 +125,7 @@ class StabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw; None creates a figure.
         bar_kw : dict or None
             More options for ``ax.bar``, which draws the middle half of the objects.
 

@@ -1,1 +1,1 @@
-"""A consensus clustering as one HTML file that opens anywhere, without a network."""
+"""A consensus clustering as one HTML file that opens offline in any browser."""

@@ -1,4 +1,4 @@
-"""The Python lines that make a report again, as far as they can be written."""
+"""The Python lines that reproduce a report, as far as they can be written."""
 
 from importlib import import_module
 from inspect import signature
@@ -14,8 +14,8 @@ from ensclust._quality.result import Result
 def lines(result: Result | None, **given: Any) -> str:
     """Return imports and calls; ``given`` are the arguments of the report.
 
-    Data goes by the names that the arguments have. What cannot be written as Python,
-    such as the state of a generator, is left out, and a comment says so.
+    Data is called by the names of the arguments. What cannot be written as Python, such
+    as the state of a generator, is left out, and a comment says so.
     """
     more = "".join(
         f", {name}={value!r}" if isinstance(value, str) else f", {name}={name}"
@@ -40,14 +40,14 @@ def lines(result: Result | None, **given: Any) -> str:
 
 
 class _Source:
-    """Python source of values, with the imports and the remarks that it needs."""
+    """Python source of values, with the imports and comments that it needs."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
         self.remarks: list[str] = []
 
     def of(self, value: Any, name: str) -> str | None:
-        """Return the source of a value; None, and a remark, if it has none."""
+        """Return the source of a value; None, with a comment, if there is none."""
         if isinstance(value, BaseEstimator):
             return self._estimator(value)
         if isinstance(value, (np.ndarray, np.generic)):
@@ -72,7 +72,7 @@ class _Source:
         return None
 
     def _estimator(self, estimator: BaseEstimator) -> str:
-        """Return the call that makes an estimator, with what is not by default."""
+        """Return the call that makes an estimator, without default values."""
         kind = type(estimator)
         self._import(kind)
         order = signature(kind).parameters
@@ -89,10 +89,10 @@ class _Source:
         return f"{kind.__name__}({', '.join(arguments)})"
 
     def _import(self, kind: type) -> None:
-        """Import a class from the public module that shows it, if there is one."""
+        """Import a class from the public module that exports it, if there is one."""
         module, name = kind.__module__, kind.__name__
         if module == "__main__":
-            self.remarks.append(f"# {name} is a class of your own.")
+            self.remarks.append(f"# {name} is your own class.")
             return
         parts = module.split(".")
         private = [i for i, part in enumerate(parts) if part.startswith("_")]

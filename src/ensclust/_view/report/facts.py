@@ -1,4 +1,4 @@
-"""What a report says, as plain values: collected once, then only drawn."""
+"""What a report shows, as plain values: collected once, then only drawn."""
 
 import re
 from base64 import b64encode
@@ -34,21 +34,24 @@ from ensclust._view.report.scatter import scatter
 from ensclust._view.report.sweep import sweep_facts
 from ensclust._view.tree_top import spread, tree_top
 
-_MOST = 500  # clusters, or classes, that a browser draws in good time
+_MOST = 500  # clusters, or classes, that a browser draws quickly enough
 _LISTED = 1000  # least certain objects in the table
 _COMPARED = 100  # base clusterings compared with each other
 _BASE_CLUSTERS = 6000  # in those, as memory grows with their square
-_CELLS = 240  # rows of the matrix, more only where there are more clusters
+_CELLS = 240  # rows of the matrix, or the number of clusters if that is larger
 _SQUARES = 400  # clusters in it, the largest
 _NUMBERS = 2**25  # in the histograms of its rows
 _NODES = 600  # base clusters in the graph, the largest
-_BRANCHES = 30, 200  # fewest and most of the tree; between them, twice the clusters
+_BRANCHES = (
+    30,
+    200,
+)  # fewest and most branches of the tree; between them, twice the clusters
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a page shows; a section that is None is left out.
+    """Everything that a page shows; a section that is None is left out.
 
     Attributes
     ----------
@@ -61,7 +64,7 @@ class Facts:
     clusters : dict
         "names", "sizes" and "consensus" of each cluster, "absent" objects.
     colors : list of str
-        Colours of the clusters, given or those of the palette.
+        Colours of the clusters, given or from the palette.
     matrix, scatter, agreement, objects : dict
         Consensus matrix, maps of the objects, agreement of the base clusterings, least
         certain objects.
@@ -71,7 +74,7 @@ class Facts:
     parameters, versions : dict of str to str
         Parameters of the method; versions of the packages used.
     call : str
-        The command or the Python lines that make the report.
+        The command or the Python lines that reproduce the report.
     seed : str
         What is known about the seed.
     """
@@ -121,8 +124,8 @@ def collect(
     ``result`` is the result of the method that made the labels, if there is one;
     ``cluster_names`` and ``class_names`` name the sorted values of ``labels`` and
     ``truth``, ``feature_names`` and ``sweep_names`` the columns of ``X`` and ``sweep``;
-    ``call`` makes the report again. Time N M + F M k for F distinct label rows, beyond
-    that as :func:`ensclust.write_report` says.
+    ``call`` reproduces the report. Time N M + F M k for F distinct label rows, plus
+    what :func:`ensclust.write_report` states.
     """
     n = ensemble.n_objects
     n_all = n if result is None else result.n_objects
@@ -187,7 +190,7 @@ def _coded(
     try:
         coded = Ensemble.from_clusterings([values])
     except (TypeError, ValueError) as error:
-        msg = f"{what} is no clustering: {error}"
+        msg = f"{what} is not a clustering: {error}"
         raise ValueError(msg) from error
     found = coded.categories[0].tolist() if names is None else names
     if not 1 <= len(found) <= _MOST:
@@ -202,7 +205,7 @@ def _coded(
 def _beside(
     clusters: np.ndarray, codes: np.ndarray, classes: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Put each class in the place of the cluster that it shares most objects with."""
+    """Order classes like the clusters that they share most objects with."""
     table = contingency(Ensemble.from_clusterings([codes]), clusters)
     first = match(table)[1]
     order = np.append(first, np.setdiff1d(np.arange(len(classes)), first))
@@ -244,7 +247,7 @@ def _summary(certainty: Certainty, ensemble: Ensemble, result: Result | None) ->
 
 
 def _sample(n_shown: int, n_all: int) -> str:
-    """Return a sentence where the objects shown are a sample of a stream's."""
+    """Return a sentence if the objects shown are a sample of a stream."""
     said = f" A random sample of {n_shown:,} of {counted(n_all, 'object')} is shown."
     return said if n_shown < n_all else ""
 
@@ -263,7 +266,7 @@ def _figures(certainty: Certainty, ensemble: Ensemble, n_all: int) -> dict[str, 
 
 
 def _matrix(ensemble: Ensemble, certainty: Certainty) -> dict[str, Any]:
-    """Return the consensus matrix in percent, the surest objects of a cluster first."""
+    """Return the consensus matrix in percent, most certain objects first."""
     shown = np.argsort(-certainty.sizes, kind="stable")[:_SQUARES]
     blocks = consensus_blocks(
         ensemble,
@@ -379,7 +382,7 @@ def _least_certain(
 ) -> dict[str, Any]:
     """Return the objects with the smallest margins; those in no cluster come last.
 
-    With one cluster there is no next one, and the item consensus decides.
+    With one cluster there is no next one, and the item consensus is used.
     """
     has_next = len(certainty.sizes) > 1
     other = np.where(has_next, certainty.next_consensus, np.nan)
@@ -433,7 +436,7 @@ def _truth(codes: np.ndarray, truth: np.ndarray, classes: list[str]) -> dict[str
 
 
 def _parameters(result: Result) -> dict[str, str]:
-    # Where an object lies in memory differs from run to run.
+    # Addresses of objects differ from run to run.
     return {
         name: shortened(re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value)))
         for name, value in result.estimator.get_params(deep=False).items()
@@ -449,7 +452,7 @@ def _versions() -> dict[str, str]:
 
 
 def _seed(result: Result) -> str:
-    """Return what is known of the seed, as a sentence."""
+    """Return what is known about the seed, as a sentence."""
     value = result.estimator.random_state
     if value is None:
         return "No seed was set, so another run may differ."

@@ -1,8 +1,8 @@
 """The page: facts as one HTML file that contains everything and loads nothing.
 
 Whatever comes from data is text: escaped in HTML and in JSON, and set as text by the
-scripts. The Content-Security-Policy allows the scripts that this module put there, by
-their hashes, and lets the page load nothing.
+scripts. The Content-Security-Policy allows the scripts that this module writes, by
+their hashes, and prevents the page from loading anything.
 """
 
 import gzip
@@ -86,7 +86,7 @@ def write_report(
         an object without a cluster.
     X : array-like or sparse matrix of shape (N, n_features), optional
         Features for a map of the objects. Two or three columns, such as a UMAP, are
-        shown as they are; of more, the principal components.
+        shown as they are; more columns as principal components.
     truth : array-like of shape (N,), optional
         True classes to compare with.
     ids : sequence of N, optional
@@ -101,9 +101,9 @@ def write_report(
         such as ``consensus(runs, range(2, 9))``; at most 12 of them are shown.
     map_of : "features", "ensemble", "components" or None
         The map that is shown first; a switch shows the other. "features" needs ``X``;
-        "ensemble" is a t-SNE of the label rows, objects that are often together being
-        close; "components", without ``X``, are principal components of the
-        co-association. By default "features" if ``X`` is given, else "ensemble".
+        "ensemble" is a t-SNE of the label rows, in which objects that are often
+        together are close; "components", without ``X``, are principal components of
+        the co-association. By default "features" if ``X`` is given, else "ensemble".
     colors : sequence of colours, optional
         One per cluster, in the order of the sorted labels; by default the palette that
         all displays share.
@@ -115,7 +115,8 @@ def write_report(
     About 2.3 MB for any N: the matrix has at most 240 groups of objects (or one for
     each cluster), the maps 5,000 objects, the table the 1,000 least certain. Time
     N M + F M k for F distinct label rows and N M^2 / 2 for comparing the clusterings
-    with each other; at most some (200 + 4 M) N bytes. Equal input gives equal files.
+    with each other; memory at most about (200 + 4 M) N bytes. Equal input gives equal
+    files.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def report_model(path: str | os.PathLike, result: Result, **given: Any) -> None:
 
 
 def _of_sample(result: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what is given for all objects, for those that are shown."""
+    """Return what was given for all objects, reduced to those shown."""
     each = ("X", "truth", "ids", "sweep")
     whole = [name for name in each if given.get(name) is not None]
     return {
@@ -227,11 +228,11 @@ def _digest(script: str) -> str:
 
 
 def _json(values: Any) -> str:
-    """Return JSON that cannot end the script element that it stands in."""
+    """Return JSON that cannot end the script element that contains it."""
     text = json.dumps(
         values, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     ).translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-    # Half of a surrogate pair, from a broken file, is no character of UTF-8.
+    # Half of a surrogate pair, from a broken file, is not valid in UTF-8.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -258,7 +259,9 @@ def _texts(facts: Facts) -> dict[str, str]:
             f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd></div>"
             for name, value in facts.figures.items()
         ),
-        "matrix_width": "" if facts.tree or facts.graph else "wide",  # it stands alone
+        "matrix_width": ""
+        if facts.tree or facts.graph
+        else "wide",  # it is alone in its row
         "cluster_table": _cluster_table(facts),
         "truth_table": _truth_table(facts),
         "parameters": _rows(facts.parameters.items()),

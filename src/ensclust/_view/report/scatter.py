@@ -12,7 +12,7 @@ from ensclust._support.quiet import kept_filters
 from ensclust._view.ensemble_map import ensemble_map
 
 _SHOWN = 5000  # objects on the map
-_FEWEST = 10  # of a cluster, where it has that many
+_FEWEST = 10  # of a cluster, if it has that many
 _AXES = 3
 _SPREAD = 0.008  # of the range, so that equal label rows do not hide each other
 
@@ -26,11 +26,11 @@ def scatter(
 ) -> dict[str, Any]:
     """Return maps of the objects, or of 5,000 drawn from all clusters.
 
-    "features": two or three columns as they are, of more the principal components of
+    "features": two or three columns unchanged, or principal components of more, for
     the rows shown. "ensemble": t-SNE of the label rows. "components", without
     features: principal components of the one-hot label rows, the leading eigenvectors
     of the centred co-association. ``names`` are those of the features, ``first`` is
-    the map to begin with. Time and memory are those of the components of 5,000 rows.
+    the map to show first. Time and memory are those of the components of 5,000 rows.
     """
     rows = _sample(certainty.labels)
     one_hot = _one_hot(ensemble, rows)
@@ -62,7 +62,7 @@ def _map(of: str, places: np.ndarray, **more: Any) -> dict[str, Any]:
 
 
 def _features(values: Any, X: Any, names: Any) -> dict[str, Any]:
-    """Return two or three columns as they are, or principal components of more."""
+    """Return two or three columns unchanged, or principal components of more."""
     if not 2 <= values.shape[1] <= _AXES:
         components, share = _components(values)
         return _map("features", components, share=rounded(share))
@@ -74,7 +74,7 @@ def _features(values: Any, X: Any, names: Any) -> dict[str, Any]:
 
 
 def _sample(labels: np.ndarray) -> np.ndarray:
-    """Return the objects to show, ascending: of every cluster, mostly by its size."""
+    """Return the objects to show, ascending: from every cluster, mostly by its size."""
     clustered = np.flatnonzero(labels >= 0)
     if len(clustered) <= _SHOWN:
         return clustered
@@ -83,7 +83,7 @@ def _sample(labels: np.ndarray) -> np.ndarray:
     ordered = labels[shuffled[by_cluster]]
     rank = np.empty(len(shuffled), np.int64)
     rank[by_cluster] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-    # A few of each cluster come first, then the rest as it was shuffled.
+    # A few of each cluster come first, then the rest in shuffled order.
     return np.sort(shuffled[np.argsort(rank >= _FEWEST, kind="stable")[:_SHOWN]])
 
 
@@ -100,7 +100,7 @@ def _taken(X: Any, rows: np.ndarray) -> Any:
             return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     except (TypeError, ValueError) as error:
         msg = (
-            f"X cannot be drawn: {str(error).splitlines()[0].rstrip('.')}. Give finite "
+            f"X cannot be drawn: {str(error).splitlines()[0].rstrip('.')}. Pass finite "
             "numbers, one row per object."
         )
         raise ValueError(msg) from None

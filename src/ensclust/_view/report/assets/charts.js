@@ -15,12 +15,16 @@ const sizesHeight = () => {
 // Horizontal bars with their numbers while there is room for them, else columns.
 function sizesChart() {
   const { names, sizes, consensus } = data.clusters;
+  const c = colours();
   const numbers = sizes.map((_, i) => i);
   const isLying = sizes.length <= 14;
   const trace = {
     type: "bar", orientation: isLying ? "h" : "v", customdata: numbers,
     x: isLying ? sizes : numbers, y: isLying ? numbers : sizes,
-    marker: { color: numbers.map(hue), opacity: numbers.map((i) => (isFaded(i) ? 0.25 : 1)) },
+    marker: {
+      color: numbers.map(hue), opacity: numbers.map((i) => (isFaded(i) ? 0.25 : 1)),
+      line: { width: state.isDark ? 1 : 0, color: numbers.map((i) => (isDim(hue(i)) ? c.edge : hue(i))) },
+    },
     text: isLying ? sizes.map(count) : undefined, textposition: "outside", cliponaxis: false,
     hovertext: names.map((name, i) =>
       `cluster <b>${plain(name)}</b><br>${count(sizes[i])} objects<br>cluster consensus ${share(consensus[i])}`),
@@ -66,14 +70,13 @@ function scatterChart() {
   const s = data.scatter;
   const c = colours();
   const size = s.rows.length > 2000 ? 5 : s.rows.length > 500 ? 6 : 8;
-  const line = { width: 0.5, color: c.card };
   const all = s.rows.map((_, i) => i);
   const traces = [];
   if (state.colour === "certainty") {
     // The least certain come last, on top.
     const known = all.filter((i) => s.own[i] !== null).sort((a, b) => s.own[b] - s.own[a]);
     traces.push(scatterTrace(known, {
-      size, line, color: known.map((i) => s.own[i] / 100), cmin: 0, cmax: 1,
+      size, line: { width: 0.5, color: c.card }, color: known.map((i) => s.own[i] / 100), cmin: 0, cmax: 1,
       colorscale: "Cividis", showscale: true, colorbar: colourbar("scatter-chart", "item consensus"),
       symbol: known.map((i) => symbol(s.cluster[i])),
       opacity: known.map((i) => (isFaded(s.cluster[i]) ? 0.06 : 0.9)),
@@ -88,7 +91,7 @@ function scatterChart() {
     for (const j of [...parts.keys()].sort((a, b) => a - b)) {
       const members = parts.get(j);
       traces.push(scatterTrace(members, {
-        size, line, color: hue(j), symbol: symbol(j),
+        size, line: { width: 0.5, color: edge(hue(j), c) }, color: hue(j), symbol: symbol(j),
         opacity: members.map((i) => (isFaded(s.cluster[i]) ? 0.06 : 0.85)),
       }, members.map((i) => s.cluster[i])));
     }
@@ -110,7 +113,7 @@ function scatterNote() {
   const s = data.scatter;
   const { of, names } = shownMap();
   const what = {
-    features: names === null ? "Principal components of the features" : "The given coordinates, as they are",
+    features: names === null ? "Principal components of the features" : "The given coordinates, unchanged",
     ensemble: "What the consensus sees: a t-SNE of the base clusterings alone, in which objects that are often together are neighbours. Distances between groups mean little",
     components: "Principal components of the co-association; objects with the same labels are slightly spread",
   }[of];
@@ -153,15 +156,16 @@ function matrixChart() {
     middles.push((begin + end - 1) / 2);
     begin = end;
   });
-  const most = isNarrow("matrix-chart") ? 15 : 22;
-  const ticks = chosenTicks(middles.length, most);
-  const axis = {
+  const narrow = isNarrow("matrix-chart");
+  const ticks = chosenTicks(middles.length, narrow ? 16 : 22);
+  const names = ticks.map((at) => clusterName(m.clusters[at]));
+  const axis = (most) => ({
     tickvals: apart(ticks.map((at) => middles[at]), n / most, -0.5, n - 0.5),
-    ticktext: ticks.map((at) => plain(brief(clusterName(m.clusters[at]), 10))),
-    ...(ticks.every((at) => clusterName(m.clusters[at]).length <= 2) ? { tickangle: 0 } : {}),
-    showgrid: false, zeroline: false, ticks: "", constrain: "domain", title: { text: "cluster" },
-    range: [-0.5, n - 0.5],
-  };
+    ticktext: names.map((name) => plain(brief(name, 10))),
+    ...(names.every((name) => name.length <= 2) ? { tickangle: 0 } : {}),
+    showgrid: false, zeroline: false, ticks: "", constrain: "domain", range: [-0.5, n - 0.5],
+    ...(narrow ? { tickfont: { size: 10 } } : { title: { text: "cluster" } }),
+  });
   const trace = {
     type: "heatmap", z: rows, zmin: 0, zmax: 100, colorscale: c.shares,
     customdata: labels.map((a) => labels.map((b) => [a, b])),
@@ -169,8 +173,8 @@ function matrixChart() {
     colorbar: colourbar("matrix-chart", "% of the clusterings"),
   };
   return [[trace], layout({
-    height: squareHeight("matrix-chart"), shapes: lines, xaxis: axis,
-    yaxis: { ...axis, range: [n - 0.5, -0.5], scaleanchor: "x" },
+    height: squareHeight("matrix-chart"), shapes: lines, xaxis: axis(narrow ? 17 : 22),
+    yaxis: { ...axis(22), range: [n - 0.5, -0.5], scaleanchor: "x" },
   })];
 }
 

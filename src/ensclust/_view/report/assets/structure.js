@@ -113,7 +113,7 @@ function graphChart() {
     type: "scatter", mode: "markers", x: g.x, y: g.y, customdata: g.meta,
     marker: {
       size: g.size.map((s) => 4 + full * Math.sqrt(s / largest)),
-      color: g.meta.map(hue), symbol: g.meta.map(symbol), line: { width: 1, color: c.card },
+      color: g.meta.map(hue), symbol: g.meta.map(symbol), line: { width: 1, color: g.meta.map((j) => edge(hue(j), c)) },
       opacity: g.meta.map((j) => (isFaded(j) ? 0.1 : 0.95)),
     },
     hovertext: g.size.map((s, i) =>
@@ -235,14 +235,15 @@ function truthChart() {
     return row.map((v) => v / total);
   });
   const few = names.length * t.classes.length <= 200 && t.classes.length <= 14;
-  const cells = t.table.map((row, i) => row.map((v, j) => [plain(names[i]), plain(t.classes[j]), count(v)]));
+  const cells = t.table.map((row, i) => row.map((v, j) =>
+    [plain(names[i]), plain(t.classes[j]), count(v), `${(100 * shares[i][j]).toFixed(1)} %`]));
   const rows = chosenTicks(names.length, 40);
   const columns = chosenTicks(t.classes.length, 25);
   return [[{
     type: "heatmap", z: shares, zmin: 0, zmax: 1, colorscale: c.shares, customdata: cells,
-    ...(few ? { text: cells.map((row) => row.map((cell) => cell[2])), texttemplate: "%{text}" } : {}), xgap: 2, ygap: 2,
+    ...(few ? { text: t.table.map((row) => row.map((v) => (v ? count(v) : ""))), texttemplate: "%{text}" } : {}), xgap: 2, ygap: 2,
     colorbar: colourbar("truth-chart", "share of the cluster"),
-    hovertemplate: "cluster <b>%{customdata[0]}</b>, class <b>%{customdata[1]}</b><br>%{customdata[2]} objects, %{z:.1%} of the cluster<extra></extra>",
+    hovertemplate: "cluster <b>%{customdata[0]}</b>, class <b>%{customdata[1]}</b><br>%{customdata[2]} objects, %{customdata[3]} of the cluster<extra></extra>",
   }], layout({
     height: Math.max(240, 110 + (names.length <= 16 ? 30 : 13) * Math.min(names.length, 60)), dragmode: false,
     shapes: chosenRow(c, names.length, t.classes.length),

@@ -25,7 +25,7 @@ function levelsChart() {
   const nodes = {
     type: "scatter", mode: "markers+text", x: t.x, y: t.level, customdata: t.cluster, cliponaxis: false,
     marker: {
-      size: across, color: t.cluster.map(hue), line: { width: 1, color: c.card },
+      size: across, color: t.cluster.map(hue), line: { width: 1, color: t.cluster.map((j) => edge(hue(j), c)) },
       opacity: t.cluster.map((j) => (isFaded(j) ? 0.15 : 1)),
     },
     text: t.name.map((name, i) => (across[i] >= 4 + 5.5 * brief(name, 4).length ? plain(brief(name, 4)) : "")),
@@ -47,7 +47,7 @@ function levelsChart() {
 
 // Curves from light to dark on white paper, from dark to light on a dark page.
 function ramp(i, n) {
-  const ends = state.isDark ? [[58, 76, 110], [255, 225, 120]] : [[150, 205, 140], [40, 20, 90]];
+  const ends = state.isDark ? [[105, 125, 165], [255, 225, 120]] : [[150, 205, 140], [40, 20, 90]];
   const middle = state.isDark ? [70, 160, 150] : [30, 130, 150];
   const at = n > 1 ? (2 * i) / (n - 1) : 2;
   const [from, to, part] = at <= 1 ? [ends[0], middle, at] : [middle, ends[1], at - 1];
@@ -67,7 +67,7 @@ function cdfChart() {
   const narrow = isNarrow("cdf-chart");
   return [traces, layout({
     height: narrow ? 400 : Math.max(300, Math.min(480, 44 * levels.length + 40)), showlegend: true,
-    legend: narrow ? { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" } : { x: 1.02, y: 1 },
+    legend: narrow ? { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" } : { x: 1.02, y: 0.9 }, // below the buttons
     xaxis: { title: { text: "consensus of a pair of objects" }, range: [0, 1.005], zeroline: false },
     yaxis: { title: { text: "share of pairs" }, range: [0, 1.02], zeroline: false },
   })];
@@ -77,8 +77,9 @@ function matricesChart() {
   const { levels, names } = data.sweep;
   const c = colours();
   const width = widthOf("matrices-chart");
-  const columns = Math.min(levels.length, Math.max(4, levels.length > 6 ? 6 : levels.length), width > 900 ? 6 : width > 560 ? 4 : 2);
-  const rows = Math.ceil(levels.length / columns);
+  const most = width > 900 ? 6 : width > 560 ? 4 : 2;
+  const rows = Math.ceil(levels.length / most);
+  const columns = Math.ceil(levels.length / rows); // rows of nearly equal length
   const side = Math.min(260, width / columns - 14);
   const [across, down] = [width - 16, rows * (side + 34)];
   const more = { height: down + 8, annotations: [], dragmode: false, margin: { l: 0, r: 0, t: 0, b: 0 } };
@@ -108,6 +109,6 @@ function sweepNote() {
   const sampled = s.objects < objects.n
     ? ` They were made for a sample of ${count(s.objects)} objects.`
     : s.judged < s.objects ? ` Matrices and curves are made of a sample of ${count(s.judged)} objects.` : "";
-  return "Each row of the tree is a clustering, each dot a cluster in the colour of the cluster of this report that most of its objects are in; a dark line means that most of the lower cluster comes from the upper one. " +
+  return "Each row of the tree is a clustering, each dot a cluster in the colour of the cluster of this report that most of its objects are in; a strong line means that most of the lower cluster comes from the upper one. " +
     "For matrices and curves the base clusterings are reduced to the clusters of each clustering: clear clusters give clean blocks, and a curve that is flat between 0 and 1." + part + sampled;
 }

@@ -34,7 +34,7 @@ const isNarrow = (id) => widthOf(id) < 420;
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const found = {};
-  for (const name of ["card", "text", "soft", "line", "accent"]) {
+  for (const name of ["card", "text", "soft", "line", "accent", "edge"]) {
     found[name] = style.getPropertyValue("--" + name).trim();
   }
   // One hue from the card to a strong blue, for shares from 0 to 1.
@@ -44,11 +44,18 @@ function colours() {
   return found;
 }
 
-// Black or white, whichever is easier to read on a colour.
-function inkOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000000" : "#ffffff";
+// Relative luminance of a colour, as in WCAG.
+function luminance(colour) {
+  const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
+
+// Black or white, whichever is easier to read on a colour.
+const inkOn = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#ffffff");
+
+// The outline of a mark: as the card, but light around a dark colour on a dark card.
+const isDim = (colour) => luminance(colour) < 0.13;
+const edge = (colour, c) => (state.isDark && isDim(colour) ? c.edge : c.card);
 
 // Evenly spaced ticks, no more than the limit, among them the first and the last.
 function chosenTicks(n, most) {
@@ -104,7 +111,7 @@ function layout(more) {
     hovermode: "closest",
     hoverlabel: { bgcolor: c.card, bordercolor: c.soft, font: { color: c.text }, align: "left" },
     dragmode: isTouched ? false : "zoom", // a finger scrolls
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: c.soft, activecolor: c.text },
+    modebar: { bgcolor: c.card, color: c.soft, activecolor: c.text },
     ...more,
   };
   for (const name of Object.keys(base)) {
@@ -128,7 +135,7 @@ const CONFIG = {
 function colourbar(id, title) {
   const shared = { thickness: 10, outlinewidth: 0, ticklen: 0 };
   return isNarrow(id)
-    ? { ...shared, orientation: "h", ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 1, title: { text: title, side: "top", font: { size: 12 } } }
+    ? { ...shared, orientation: "h", xpad: 0, ypad: 0, ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 1, title: { text: title, side: "top", font: { size: 12 } } }
     : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
 }
 
@@ -136,7 +143,7 @@ function colourbar(id, title) {
 // fills the width, and the bar stands next to it.
 function squareHeight(id) {
   const width = widthOf(id);
-  return isNarrow(id) ? width + 90 : Math.min(width - 60, 640);
+  return isNarrow(id) ? width + 64 : Math.min(width - 60, 640);
 }
 
 function icon(i) {
@@ -146,6 +153,7 @@ function icon(i) {
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", OUTLINES[symbol(i)]);
   path.setAttribute("fill", hue(i));
+  if (isDim(hue(i))) path.setAttribute("class", "dim");
   svg.append(path);
   return svg;
 }

@@ -159,7 +159,7 @@ def test_a_line_is_between_the_base_clusterings_and_the_methods_of_the_demo():
     ]
     lines = _demo.as_text(scores, {}).splitlines()[3:8]
     assert [line[:2] for line in lines] == ["m0", "m1", "", "m2", "m3"]
-    assert lines[0].split() == ["m0", "50.0", "25.0", "1.00"]
+    assert lines[0].split() == ["m0", "50.0", "25.0", "1.000"]
 
 
 def test_starting_workers_leaves_the_handler_of_interrupts_as_it_was():

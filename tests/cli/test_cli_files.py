@@ -330,6 +330,7 @@ def test_tables_fit_a_terminal(run, tmp_path):
         "datasets",
     ):
         lines = run(*line.split()).stdout.splitlines()
+        assert max(map(len, lines)) <= 80, line
 
 
 def messy_table(path):

@@ -128,7 +128,7 @@ def test_microclusters_by_base_clusters_that_do_not_fit_are_refused(
     many_clusters, monkeypatch
 ):
     monkeypatch.setattr(memory, "available", lambda: 2**21)
-    match = rf"PTGP with 1,000 .* 0.00347 GiB .* 0.00195 GiB are available\. {REMEDY}"
+    match = rf"PTGP with 1,000 .* 0.00215 GiB .* 0.00195 GiB are available\. {REMEDY}"
     with pytest.raises(MemoryError, match=match):
         consensus(many_clusters, 3, "ptgp", n_jobs=1)
 

@@ -512,7 +512,8 @@ def test_info_fits_80_columns_and_keeps_long_tables_short(tmp_path):
     rows = "\n".join(",".join(["some text"] * 29 + [f"0.{i}"]) for i in range(5))
     (tmp_path / "wide.csv").write_text(f"{head}\n{rows}\n")
     shown = cli_runner().invoke(main, ["info", str(tmp_path / "wide.csv")]).stdout
-    table = [line for line in shown.splitlines()[1:] if not line.startswith("  *")]
+    lines = shown.splitlines()[1:]
+    table = lines[: next(i for i, line in enumerate(lines) if line.startswith("  *"))]
     assert max(map(len, table)) < 80
     assert table[-1] == "  ... and 10 more"
     assert " ".join(table[0].split()) == (

@@ -454,3 +454,11 @@ def test_one_label_is_no_clustering():
 def test_weights_are_derived_from_a_plain_table():
     labels = np.array([[0, 0], [0, 0], [1, 1]])
     assert np.allclose(ensclust.agreement_weights(labels), 1)
+
+
+@pytest.mark.parametrize("cells", [[[], []], [[1], [2, 3]]], ids=["empty", "full"])
+def test_a_column_of_lists_is_text_to_features(tmp_path, cells):
+    path = tmp_path / "nested.parquet"
+    parquet.write_table(pyarrow.table({"a": cells, "b": [0.5, 1.5]}), path)
+    with pytest.raises(ValueError, match=r"nested.parquet, row 1, column 'a': '\["):
+        read_features(path)

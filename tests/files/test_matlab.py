@@ -140,3 +140,15 @@ def test_the_commands_take_matlab_files(tmp_path):
     assert len(done.stdout.split()) == 31
     found = cli_runner().invoke(main, ["info", str(path)])
     assert "30 objects, 5 clusterings" in found.stdout
+
+
+def test_a_shortage_of_memory_names_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "old.mat"
+    savemat(path, {"labels": np.array([[0, 1], [1, 1]])}, format="4")
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("scipy.io.loadmat", fail)
+    with pytest.raises(MemoryError, match=r"old.mat cannot be read .* too much memory"):
+        read_labels(path)

@@ -123,7 +123,7 @@ def test_without_pymetis_a_comparison_marks_mcla_and_goes_on(monkeypatch):
     ensemble = random_ensemble(30, 4, 2, seed=0)
     found = ensclust.compare(ensemble, 2, ["mcla", "eac"], random_state=0)
     assert found.methods == ("eac",)
-    assert "\nmcla  needs pymetis: pip install pymetis\n" in str(found)
+    assert str(found).endswith("\nmcla  needs pymetis: pip install pymetis")
     assert "mcla needs pymetis: pip install pymetis" in found._repr_html_()
 
 
@@ -224,7 +224,7 @@ def test_suggestions_about_labels(tmp_path):
     assert "5 objects, 4 clusterings, 7 base clusters" in text
     assert "Only one cluster, no effect: c." in text
     assert "Identical clusterings, counted separately: a, b, d." in text
-    assert "1 objects will get the consensus label -1" in text
+    assert "1 object will get the consensus label -1" in text
     assert text.endswith(f"ensclust consensus {path} -k K")
 
 
@@ -273,7 +273,7 @@ def test_fractions_make_it_features(tmp_path):
     text = as_text(describe(path, id_column="name"))
     assert "3 objects, 3 features" in text
     assert "Constant, no effect: z." in text
-    assert "few columns dominate" in text
+    assert "few columns dominate" in " ".join(text.split())
     assert "--scale" in text
     assert text.endswith(f"ensclust cluster {path} -k K --id-column name")
 

@@ -106,7 +106,7 @@ def trajectory_similarity(
 
 
 def is_exact(n_microclusters: int, exact: bool) -> bool:  # noqa: FBT001
-    """Return whether walks are exact: if asked for, or if there are few."""
+    """Return whether walks are exact: if requested, or if there are few."""
     return exact or n_microclusters < _MANY
 
 
@@ -123,7 +123,7 @@ class TrajectorySimilarity:
     steps : int
         Length T of the walks.
     exact : bool, default=True
-        Whether PTS is exact to rounding of float64. If not, it is found in float32,
+        Whether PTS is exact to float64 rounding. If not, it is computed in float32,
         with errors below 1e-4.
     n_jobs : int or None
         Number of threads; None means one per core.
@@ -169,7 +169,7 @@ class TrajectorySimilarity:
             (neighbors, sizes, members, self.steps)
             for members in _components(neighbors)
         ]
-        # Not more than one thread: the last digits would depend on their number.
+        # One thread, because the last digits would depend on the number of threads.
         with parallel.one_blas_thread():
             self._parts = parallel.run(kind, tasks, n_jobs=n_jobs)
             spans = [

@@ -3,17 +3,17 @@
 A walk goes from i to j with probability P_ij, in proportion to symmetric weights. So
 P = B^-1/2 N B^1/2 with a symmetric N and the diagonal B of the weights' sums, and the
 trajectories' products, sum_s P^s (P^s)^T, are those of S = sum_s N^s B N^s between
-B^-1/2, which the cosine does away with: PTS_ij = S_ij / sqrt(S_ii S_jj).
+B^-1/2, which cancels in the cosine: PTS_ij = S_ij / sqrt(S_ii S_jj).
 
-After a few steps little is left of a walk outside of the leading eigenvectors U of N,
+After a few steps little is left of a walk outside the leading eigenvectors U of N,
 with eigenvalues L: N^s = U L^s U^T + R^s, where R^s is soon negligible. The terms of
 s = 1..f are walked; in the others, N^s B N^s is replaced by
 
     U L^s G L^s U^T + U L^s U^T B R^s + R^s B U L^s U^T,    G = U^T B U,
 
 which lacks R^s B R^s. The diagonal of this is known in advance for each s. Every walk
-is compared with it, and goes on until the difference, and what it will add up to in
-later steps, is small enough. Where it never is, all steps are walked.
+is compared with it, and continues until the difference, and what it will add up to in
+later steps, is small enough. If it never is, all steps are walked.
 """
 
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ _LEAST_EDGE = 0.3  # float32 does not hold the polynomial's values for less
 
 
 def walking_bytes(n: int, steps: int, n_threads: int) -> int:
-    """Return the memory of walks between n microclusters, beside that of the graph."""
+    """Return the memory of walks between n microclusters, without that of the graph."""
     vectors = 4 * n * min(n // _SHARE, _WIDTHS[1])
     walks = 256 * (min(steps, _USUAL) + 4) * n * n_threads
     return max(2 * vectors + walks, 6 * vectors)
 
 
 class Leading(NamedTuple):
-    """Eigenpairs of largest size, a bound of the others' sizes, and U^T B U."""
+    """Eigenpairs of largest size, a bound on the others' sizes, and U^T B U."""
 
     eigenvalues: np.ndarray
     vectors: np.ndarray
@@ -68,7 +68,7 @@ class ShortWalks:
     Notes
     -----
     With nnz pairs of neighbours: time n nnz for each step that is walked, usually 5 to
-    8 of 20, and before that some 60 products with n / 40 vectors, at most 512. Memory
+    8 of 20, and before that about 60 products with n / 40 vectors, at most 512. Memory
     8 nnz bytes, six times that of the vectors while they are iterated, and twice after
     that; 512 n bytes per thread for the norms and 256 (f + 4) n for products, with f
     steps walked.
@@ -156,7 +156,7 @@ class ShortWalks:
         out[self.members[:, None], columns] = found
 
     def _expect(self, leading: Leading) -> np.ndarray:
-        """Return the diagonal of what N^s B N^s is taken to be, (steps, n)."""
+        """Return the diagonal of the approximation of N^s B N^s, (steps, n)."""
         values, U, _, inner = leading
         found = np.empty((self.steps, len(U)))
         inner = inner.astype(np.float32)
@@ -174,7 +174,7 @@ class ShortWalks:
             yield across
 
     def _find_leading(self) -> Leading | None:
-        """Return the leading eigenpairs, or None where the others are not small.
+        """Return the leading eigenpairs, or None if the others are not small.
 
         By subspace iteration from a fixed start, the second round with a Chebyshev
         polynomial that is small only below the least Ritz value.
@@ -195,7 +195,7 @@ class ShortWalks:
         is_loose = off * np.abs(values) ** 8 > _SETTLED
         is_loose[4 * width // 5 :] = True
         r = int(np.argmax(is_loose))
-        rest = max(float(abs(values[r])), _LEAST_EDGE)  # smaller ones do not settle
+        rest = max(float(abs(values[r])), _LEAST_EDGE)  # smaller ones do not converge
         # Half the steps would not be enough.
         if r == 0 or rest**self.steps > _TOLERANCE:
             return None

@@ -139,7 +139,8 @@ class Features:
             key = (type(value), str(value))
             if key not in known:
                 known[key] = len(known)
-                shown.append(value)
+                # Lists of a nested column are text: an array is neither true nor false.
+                shown.append(str(value) if isinstance(value, np.ndarray) else value)
             codes.append(known[key])
         return self._add_coded(m, first_row, shown, np.array(codes), typed=True)
 

@@ -218,8 +218,10 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         with ignoring(Warning):  # about duplicate names
             yield
-    except (MemoryError, ImportError):
+    except ImportError:
         raise
     except Exception as error:
-        msg = f"{path} cannot be read as a MATLAB file: {error}"
-        raise ValueError(msg) from error
+        no_memory = isinstance(error, MemoryError)
+        cause = error if str(error) or not no_memory else "it asks for too much memory."
+        msg = f"{path} cannot be read as a MATLAB file: {cause}"
+        raise (MemoryError if no_memory else ValueError)(msg) from error

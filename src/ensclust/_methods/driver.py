@@ -151,8 +151,7 @@ def solve(
         if wanted is not None and found.n_clusters < wanted:
             warn(
                 f"{type(model).__name__} formed {found.n_clusters} of "
-                f"n_clusters={wanted} clusters: no more result from these base "
-                "clusterings."
+                f"n_clusters={wanted} clusters: these base clusterings yield no more."
             )
         doubt_a_lump(model, found, counts)
         cuts.append(

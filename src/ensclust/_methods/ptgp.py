@@ -57,11 +57,12 @@ class PTGP(Method):
 
     With ``exact=False``, and at least 2,000 microclusters, walks are in float32 and end
     after 5 to 8 of 20 steps: from there on, what the leading eigenvectors of P say is
-    close enough, which every walk verifies. What that leaves out of PTS is estimated to
-    be below 8e-5, and was below 4e-5 whenever it was measured. Where walks spread too
-    slowly for that, as they do in graphs that look like long chains, all steps are
-    walked, with errors of about 1e-6. The cut is in float32 too. Memory about half of
-    that above.
+    close enough, which every walk verifies. What that leaves out of PTS is estimated,
+    not bounded, to be below 8e-5. Where walks spread too slowly for that, as they do in
+    graphs that look like long chains, all steps are walked, with errors of about 1e-6.
+    The cut is in float32 too. Memory is about half of that above, more where all steps
+    are walked. Ensembles without structure, such as random labels, have no stable cut:
+    their labels may differ widely from those of ``exact=True``.
 
     Deviations from the published code: a microcluster that shares no cluster with
     another is similar only to itself, with 1 (published: to all and itself with

@@ -248,9 +248,9 @@ def select_k(labels, k_range, data, data_columns, **options) -> None:
     click.echo(str(found))
     if not run.quiet:
         click.echo(
-            "  * marks what each criterion suggests\n"
             f"{run.method}: k = {found.best_k}; {found.n_judged:,} objects evaluated, "
-            f"{seconds:.2f} s, seed {run.seed}\n{in_lines(in_options(found.outcome))}",
+            f"{seconds:.2f} s, seed {run.seed}\n{in_lines(in_options(found.outcome))}\n"
+            "  * marks what each criterion suggests",
             err=True,
         )
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import ensclust
-from ensclust._support.plain import counted
 from ensclust.cli._messages import in_lines
 from ensclust.cli._options import json_option, table_options
 from ensclust.cli._tables import read_table
@@ -97,6 +96,8 @@ def describe(
 
 def as_text(facts: dict[str, Any]) -> str:
     """Return the facts as text."""
+    from ensclust._support.plain import counted
+
     if facts["content"] == "labels":
         size = (
             f"{counted(facts['n_clusterings'], 'clustering')}, "
@@ -229,6 +230,7 @@ def _of_labels(path: str | os.PathLike, call: str, choice: dict) -> dict[str, An
 def _about_labels(facts: dict[str, Any], ensemble: Ensemble) -> list[str]:
     import numpy as np
 
+    from ensclust._support.plain import counted
     from ensclust._support.validation import gibibytes
     from ensclust._trees.coassociation import DEFAULT_MEMORY
 

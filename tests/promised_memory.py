@@ -30,11 +30,23 @@ def table(n_objects: int, n_clusterings: int, k: int) -> ensclust.Ensemble:
     return ensclust.Ensemble(labels)
 
 
-def solving(method: str, n_rows: int = 600, k: int = 100, m: int = 20, **params: Any):
-    """Return the solving of a method, and what it asks for: ``_needed_memory``."""
+def solving(
+    method: str,
+    n_rows: int = 600,
+    k: int = 100,
+    m: int = 20,
+    *,
+    least: int = 0,
+    **params: Any,
+):
+    """Return the solving of a method, and what it asks for: ``_needed_memory``.
+
+    A smaller trial, which compiles the kernels, has at least ``least`` rows.
+    """
 
     def prepare(size: float):
-        ensemble = table(int(n_rows * size) + 50, m, max(2, int(k * size)))
+        rows = max(int(n_rows * size) + 50, least)
+        ensemble = table(rows, m, max(2, int(k * size)))
         promised = make(method, n_clusters=3, **params)._needed_memory(ensemble)
         settings = {"random_state": 0, **params}
         return promised, lambda: ensclust.consensus(ensemble, 3, method, **settings)
@@ -92,7 +104,7 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     "mcla": solving("mcla"),
     "wct": solving("wct"),
     "srs": solving("srs"),
-    "ptgp": solving("ptgp", n_rows=4000, k=40),
+    "ptgp": solving("ptgp", n_rows=4000, k=40, least=2100),
     "ptgp, exact": solving("ptgp", n_rows=4000, k=40, exact=True),
     "lwea": solving("lwea"),
     "weac": solving("weac"),

@@ -28,6 +28,7 @@ def partition_of(labels):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:CVote formed")  # of data that are noise
+@pytest.mark.filterwarnings("ignore:.* objects into one cluster")  # likewise
 @every_method
 def test_scikit_learns_checks_pass_and_run(method):
     assert_checks_pass(METHODS[method](n_clusters=3), at_least=48)

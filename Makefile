@@ -2,22 +2,28 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SITE := docs/_build docs/gallery docs/reference docs/results
+# One process per core; tests/conftest.py has the order of the files.
+SPREAD := -n auto --dist loadfile --no-loadscope-reorder
+# What tells most about other versions of dependencies in two minutes.
+FEW := $(addprefix tests/,test_smoke.py test_golden.py test_frozen.py test_determinism.py \
+	methods/test_estimators.py methods/test_scverse.py ensemble/test_doors.py files \
+	stream/test_blocks.py view/test_displays.py cli/test_cli.py)
 
-.PHONY: demo test test-fast test-lowest coverage mutants fuzz faults lint audit docs \
-	dist bench bench-quick clean
+.PHONY: demo test test-fast test-lowest test-lowest-few coverage mutants fuzz faults \
+	lint audit docs dist bench bench-quick clean
 
 demo: .venv/demo
 	$(BIN)/ensclust demo
 
 test: .venv/test
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest $(SPREAD)
 
 # All but the tests that take seconds each: below three minutes.
 test-fast: .venv/test
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
 
 coverage: .venv/coverage
-	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term:skip-covered
 
 # Changes the source in 1,500 places, one by one, and reports which changes no test
 # notices: more than an hour. Results in tests/mutants/results.jsonl are not repeated.
@@ -27,7 +33,10 @@ mutants: .venv/mutants
 
 # With the lowest supported versions: needs PYTHON to be 3.11 or 3.12.
 test-lowest: .venv-lowest/test
-	.venv-lowest/bin/python -m pytest -n auto --dist loadfile
+	.venv-lowest/bin/python -m pytest $(SPREAD)
+
+test-lowest-few: .venv-lowest/test
+	.venv-lowest/bin/python -m pytest $(SPREAD) $(FEW) --ignore tests/files/test_read_memory.py
 
 # A quarter of an hour for all targets; tests replay the corpus in seconds.
 fuzz: .venv/fuzz

@@ -148,12 +148,12 @@ def report(found: dict[str, Any]) -> str:
     if "large" in found:
         large = found["large"]
         parts.append(
-            f"{large['spec']['n']:,} objects, M = {large['spec']['m']}, "
-            f"{large['method']} by {large['max_regions']:,} regions: "
-            f"{large['cold_seconds']:.0f} s, {large['cpu_seconds']:.0f} s of processor "
-            f"time, {large['peak_mb'] / 1000:.1f} GB above the warmed-up process, on "
-            f"{large['conditions']['cores']} cores; load of the machine before: "
-            f"{large['load']:.0f}.\n"
+            f"{large['spec']['n']:,} objects in M = {large['spec']['m']} clusterings, "
+            f"`{large['method']}` with {large['max_regions']:,} regions: "
+            f"{large['cold_seconds']:.0f} s ({large['cpu_seconds']:.0f} s of processor "
+            f"time) and {large['peak_mb'] / 1000:.1f} GB beyond the warmed-up process, "
+            f"on {large['conditions']['cores']} cores with a load of "
+            f"{large['load']:.0f} before the start.\n"
         )
     n_runs = max(row["run"] for row in rows) + 1
     parts.append(
@@ -161,7 +161,7 @@ def report(found: dict[str, Any]) -> str:
         "(the paper's protocol). ARI: with the exact tree's cut, mean and least. NMI: "
         "with the classes, mean of the differences to the exact tree, in points. "
         "*Renumbered*: the exact tree with the base clusters numbered backwards, which "
-        "breaks ties in another way; what it differs by is not an error.\n"
+        "breaks ties in another way; its difference from the exact tree is no error.\n"
     )
     head = ["dataset", "method", "window", "regions", "ARI", "least", "NMI", "s", "MB"]
     lines = [head]

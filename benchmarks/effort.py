@@ -221,12 +221,12 @@ def report(found: dict[str, Any]) -> str:
         if row["setting"] == REFERENCE
     }
     parts = [
-        "Differences from the reference (runs converge on 20,000 objects or all, then "
-        "up to 100 passes over all objects), in points of NMI and ARI with the "
-        "classes, paired by seed; mean over datasets and its standard error. Inertia "
-        "and processor time: ratios to the reference. Settings that change nothing for "
-        "a dataset, because it has fewer objects than the sample, are left out of the "
-        "means.\n"
+        "The reference lets runs converge on 20,000 objects (on all, if there are "
+        "fewer) and then makes up to 100 passes over all objects. The tables show "
+        "differences from it, paired by seed, in points of NMI and ARI with the "
+        "classes: the mean over datasets and its standard error. Inertia and processor "
+        "time are ratios to the reference. Settings that change nothing for a dataset, "
+        "because it has fewer objects than the sample, are left out of the means.\n"
     ]
     kinds = {
         "Real datasets, up to 20,000 objects": lambda r: r["dataset"] in REAL,
@@ -241,9 +241,9 @@ def report(found: dict[str, Any]) -> str:
             parts += [f"**{title}**\n", grid(_lines(own, reference)) + "\n"]
     if found["protocol"]:
         parts.append(
-            "The paper's protocol (one candidate per centre, 100 iterations, all "
-            "objects), 20 runs: our k-means and scikit-learn's, which the "
-            "reproduction uses; mean and standard deviation.\n"
+            "The last table compares our k-means with that of scikit-learn, which the "
+            "reproduction uses, under the paper's protocol (one candidate per centre, "
+            "100 iterations, all objects): mean and standard deviation of 20 runs.\n"
         )
         parts.append(grid(_protocol_lines(found["protocol"])) + "\n")
     return "\n".join(parts)
@@ -251,8 +251,8 @@ def report(found: dict[str, Any]) -> str:
 
 def _lines(rows: list[dict], reference: dict) -> list[list[str]]:
     columns = [f"{m} {s}" for m in ("ecpcs-hc", "ecpcs-mc") for s in ("nmi", "ari")]
-    heads = ["HC NMI", "HC ARI", "MC NMI", "MC ARI"]
-    lines = [["setting", "sets", *heads, "inertia", "time"]]
+    heads = [f"{m}: {s}" for m in ("ECPCS-HC", "ECPCS-MC") for s in ("NMI", "ARI")]
+    lines = [["setting", "datasets", *heads, "inertia", "time"]]
     for name in SETTINGS:
         own = [row for row in rows if row["setting"] == name]
         if not own or name == REFERENCE:

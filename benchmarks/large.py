@@ -79,8 +79,9 @@ def many_leaves(sizes: dict) -> list[Measurement]:
             options = {**consensus(method, labels, sizes["k"]), "max_memory": 1}
             sides.append(Side(method, "consensus", options))
             if found:
-                against = f"{found[-1].name}:{method}"
-                bars.append(Bar(method, LINKAGE_GROWTH, "share", against))
+                for side in (method, f"{method}, matrix"):
+                    against = f"{found[-1].name}:{side}"
+                    bars.append(Bar(side, LINKAGE_GROWTH, "share", against))
                 bars.append(Bar(method, 1000, "under", None, "peak_mb", "MB"))
             within = {**consensus(method, labels, sizes["k"])}
             sides.append(Side(f"{method}, matrix", "consensus", within))
@@ -167,7 +168,8 @@ def other_kmeans(n: int, base: dict) -> Measurement:
             Bar("ensclust", 1, "share", name, "digest", DISTANCE),
         )
     ]
-    title = f"generate and other k-means packages, N = {n:,}, d = 16, M = {base['m']}"
+    size = f"N = {n:,}, d = 16, M = {base['m']}"
+    title = f"generate beside other k-means packages (a separate measurement), {size}"
     return replace(one, name=f"kmeans-{n}", title=title, bars=tuple(bars))
 
 
@@ -274,7 +276,7 @@ def peers(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "resampling",
-            f"{base['m']} k-means runs on 80 % of the objects and their consensus, "
+            f"{base['m']} k-means runs on 80% of the objects and their consensus, "
             f"N = {n:,}, k = {k}",
             (
                 Side("ensclust", "resampling", resampled),
@@ -285,7 +287,8 @@ def peers(sizes: dict) -> list[Measurement]:
                     "ensclust",
                     1,
                     against=other,
-                    note="theirs on all objects" * (other == "kemlglearn"),
+                    note="but kemlglearn clusters all objects"
+                    * (other == "kemlglearn"),
                 )
                 for other in others
             ),

@@ -71,7 +71,8 @@ def picture(axis: str, curves: dict, path: Path) -> None:
             panel.plot(x, y, style, ms=4, color=hues[series], label=series)
         panel.set(xscale="log", xlabel=axis, ylabel=title)
         ticks = sorted({x for points in curves[quantity].values() for x, _ in points})
-        panel.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        names = [f"{x:,}" for x in ticks]
+        panel.set_xticks(ticks, names, rotation=30, ha="right")
         panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3)
     panels[0].set(yscale="log")

@@ -125,7 +125,8 @@ def clusters(tree: Dendrogram) -> dict[frozenset[int], float]:
 def report(n_ensembles: int, rows: dict[str, dict[str, int]]) -> str:
     """Return a table of what changes which methods, and why."""
     columns = ("relabelled", "reordered", "reseeded", *CAUSES)
-    head = ("method", *columns[:2], "another `random_state`", *CAUSES)
+    causes = [{"neither": "the order itself"}.get(cause, cause) for cause in CAUSES]
+    head = ("method", *columns[:2], "another `random_state`", *causes)
     cells = [
         (f"`{name}`", *(str(counts.get(column, 0)) for column in columns))
         for name, counts in rows.items()

@@ -29,8 +29,8 @@ HOW = (
     " form that a call takes (labels, a condensed vector), except for overlaps."
     " A side that takes more than 100 s is timed once. MB are 10^6 bytes."
 )
-# How sides of the measurement "linkage" store similarities.
-_ROUTES = {"square": "in a matrix", "label space": "without a matrix"}
+# How another side of the measurement "linkage" works.
+_ROUTES = {"label space": "without a matrix"}
 
 
 def tables(measurements: list[Measurement], lines: list[dict]) -> list[Table]:

@@ -90,8 +90,8 @@ def report(rows: list[dict[str, Any]]) -> str:
         "datasets scaling was better. *Warned*: the datasets for which a warning says "
         f"that a few columns dominate ({', '.join(told)}).\n"
     ]
-    head = ["scale", "datasets", "HC NMI", "HC ARI", "MC NMI", "MC ARI"]
-    lines = [head]
+    heads = [f"{m}: {s}" for m in ("ECPCS-HC", "ECPCS-MC") for s in ("NMI", "ARI")]
+    lines = [["scale", "datasets", *heads]]
     for kind in KINDS[1:]:
         for title, chosen in (
             ("all", lambda _: True),

@@ -216,19 +216,19 @@ def engines(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "linkage",
-            f"average linkage, {objects:,} distinct rows",
+            f"average linkage of {objects:,} distinct label rows",
             (
-                Side("square", "link", rows),
+                Side("ensclust", "link", rows),
                 Side("label space", "link", {**rows, "max_memory": 1}),
                 Side("SciPy linkage", "scipy linkage", rows),
             ),
             (
-                Bar("square", 5, against="SciPy linkage"),
-                Bar("square", 0.5, "share", "SciPy linkage", "peak_mb", "MB"),
+                Bar("ensclust", 5, against="SciPy linkage"),
+                Bar("ensclust", 0.5, "share", "SciPy linkage", "peak_mb", "MB"),
                 Bar("label space", 1, against="SciPy linkage"),
                 Bar("label space", 300, "under", quantity="peak_mb", unit="MB"),
             ),
-            same=("square", "label space", "SciPy linkage"),
+            same=("ensclust", "label space", "SciPy linkage"),
         ),
     ]
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from benchmarks import causes, report, results, table
+from benchmarks.large import GEMM
 
 from docs import make_methods, make_readme
 from ensclust._methods import METHODS
@@ -24,30 +25,31 @@ LARGE = (
     ("first-use", "second"),
 )
 DECISIONS = {
-    "the best mean score; a tree: any number of clusters from one run; up to about "
-    "10⁵ distinct label rows": ("ecpcs-hc", "wct"),
+    "the best mean score, or a tree, which can be cut into any number of clusters (up "
+    "to about 10⁵ distinct label rows: objects whose labels differ in some input)": (
+        "ecpcs-hc",
+        "wct",
+    ),
     "a good result at any size, soft memberships, fast labels for new objects": (
         "ecpcs-mc",
         "lwmc",
     ),
-    "the same with a spectral cut; any number of clusters from one decomposition": (
-        "ecpcs-bg",
-        "lwgp",
-        "usenc",
-    ),
+    "the same as from `ecpcs-mc`, by a spectral cut of a graph, which serves several "
+    "numbers of clusters at once": ("ecpcs-bg", "lwgp", "usenc"),
     "the number of clusters left to the method (`n_clusters=None`)": ("communities",),
     "probabilities of the clusters, or k by an information criterion "
     '(`n_clusters="bic"`)': ("em",),
-    "votes, as in R's clue and cola, or cumulative ones": ("voting", "cvote"),
+    "a vote of the inputs, as in the R packages clue and cola (`voting`), or "
+    "cumulative voting (`cvote`)": ("voting", "cvote"),
     "clusters of about equal size": ("mcla", "cspa", "hbgf"),
-    "a tree that trusts base clusters, or clusterings, as far as others confirm them": (
+    "a tree that favours base clusters, or clusterings, that others confirm": (
         "lwea",
         "weac",
     ),
     'the classic baseline, or k from the tree itself (`n_clusters="lifetime"`)': (
         "eac",
     ),
-    "baselines of other papers": (
+    "methods to compare with, from other papers": (
         "srs",
         "ptgp",
         "pta",
@@ -59,6 +61,7 @@ DECISIONS = {
         "kmodes",
     ),
 }
+EDGES = "The weights multiply the edges to the clusters of each clustering."
 FAMILIES = {"methods-few": "few", "methods": "objects", "methods-many": "many"}
 
 
@@ -86,20 +89,35 @@ def decisions() -> str:
     """Return which methods to use for what, with their scores and times."""
     nmi, ari = json.loads(COMPARISON.read_text())[:2]
     measured = results.collect(measurements())
-    rows = [("you want", "use", "NMI", "ARI", "time")]
+    rows = [("you want", "use", "NMI, %", "ARI, %", "time")]
     for want, names in DECISIONS.items():
         for place, method in enumerate(names):
             scores = [f"{t['methods'][method]['score']:.1f}" for t in (nmi, ari)]
             time = cell(measured, "methods", method)
             rows.append(("" if place else want, f"`{method}`", *scores, time))
-    return f"{_layout.grid(rows, left=2)}\n"
+    return (
+        "Scores and times are those of the table [below](#how-good-they-are). Where "
+        "the first cell is empty, the method is an alternative for the purpose named "
+        "last.\n\n"
+        f"{_layout.grid(rows, left=2)}\n"
+    )
 
 
 def methods() -> str:
     """Return scores, ranks and seconds of the methods, the best first."""
     nmi, ari = json.loads(COMPARISON.read_text())[:2]
     measured = results.collect(measurements())
-    rows = [("method", "NMI", "against `ecpcs-hc`", "rank", "ARI", "rank", "time")]
+    rows = [
+        (
+            "method",
+            "NMI",
+            "NMI against `ecpcs-hc`",
+            "rank by NMI",
+            "ARI",
+            "rank by ARI",
+            "time",
+        )
+    ]
     for method, own in nmi["methods"].items():
         other = ari["methods"][method]
         rows.append(
@@ -115,13 +133,17 @@ def methods() -> str:
         )
     size = table.SIZES["full"]
     return (
-        f"{nmi['n_runs']} runs on {len(nmi['datasets'])} datasets of the ECPCS paper, "
-        "with as many clusters as there are classes: mean NMI and ARI with the "
-        "classes in percent, and mean rank among the methods (1 is best), with "
-        "standard errors over the datasets. Time is for the consensus of "
-        f"{size['objects']:,} objects in {size['base']['m']} base clusterings. The "
-        "[whole comparison](../../benchmarks/results/methods/methods.md) also has the "
-        "best of ten numbers of clusters; `ensclust reproduce methods` repeats it.\n\n"
+        "The table shows the mean NMI and ARI between result and classes, in percent, "
+        "and the mean rank among the methods (1 is best), with standard errors over "
+        f"the datasets. Each method was run {nmi['n_runs']} times on "
+        f"{len(nmi['datasets'])} datasets of the [ECPCS "
+        "paper](https://doi.org/10.1109/TSMC.2018.2876202), with as many clusters as "
+        "there are classes. The best rank by NMI comes first. Time is for the "
+        f"consensus of {size['objects']:,} objects in {size['base']['m']} base "
+        "clusterings. The [whole "
+        "comparison](../../benchmarks/results/methods/methods.md) also has the scores "
+        "at the best of ten numbers of clusters; `ensclust reproduce methods` repeats "
+        "the comparison.\n\n"
         f"{make_readme.markdown(rows)}\n"
     )
 
@@ -132,6 +154,8 @@ def weights() -> str:
     for name, method in METHODS.items():
         why_not = method.info.lacks.get("weights")
         said = make_methods.sentence(why_not) if why_not else use(method)
+        if name != "usenc":
+            said = said.replace(EDGES, "The rest is as in `usenc`.")
         rows.append((f"`{name}`", "no" if why_not else "yes", said))
     return f"{_layout.grid(rows, left=3)}\n"
 
@@ -139,7 +163,9 @@ def weights() -> str:
 def use(method: type) -> str:
     """Return what a method's notes say about weights of base clusterings."""
     said = make_methods.about(method, "weights")
-    return re.sub(r"[;,] (with )?`cluster_weights\b[^.]*", "", said)
+    said = re.sub(r"[;,] (with )?`cluster_weights\b[^.]*", "", said)
+    said = said.replace("With `weights`", "With weights")
+    return said.replace("`weights`", "The weights")
 
 
 def speed() -> str:
@@ -154,8 +180,14 @@ def speed() -> str:
             times = [cell(measured, family, method) for family in FAMILIES]
             memory = cell(measured, ran[-1], method, "peak_mb")
             rows.append((f"`{method}`", *times, memory))
+    rows_of = list(make_readme.compare(lines))
+    inner = [row for row in rows_of if row.key[2] in (*METHODS, GEMM)]
+    outer = [row for row in rows_of if row not in inner]
     return (
-        f"Compared with other ways to do the same work. {make_readme.compared(lines)}\n"
+        f"{make_readme.compared(lines, outer, 'other code')}\n"
+        "Each method below is compared with the method that it builds on (both are in "
+        "ensclust), and a pass of k-means with the matrix product that it needs:\n\n"
+        f"{make_readme.compared_with('compared with', lines, inner)}\n\n"
         f"The methods, from labels to labels: M = {size['base']['m']} base clusterings "
         f"with {size['base']['lo']} to {size['base']['hi']} clusters each, k = "
         f"{size['k']}. Memory is the peak at the largest N of the row. Methods that "
@@ -181,7 +213,7 @@ def bounds() -> str:
     """Return how fast each stage does the work that it cannot avoid."""
     measured = results.collect(measurements())
     size, graph = table.SIZES["full"], table.SIZES["full"]["graph"]
-    nc, m, rows = graph["m"] * graph["hi"], size["base"]["m"], size["objects"]
+    nc, m = graph["m"] * graph["hi"], size["base"]["m"]
     stages = [
         ("product of two matrices, NumPy", 2 * 1250**3, "flop",
          "methods", "product 1250"),
@@ -189,8 +221,6 @@ def bounds() -> str:
          "propagate-20", "ensclust"),
         ("overlaps of base clusters", size["many"] * m * (m - 1) / 2, "increments",
          "intersections", "ensclust"),
-        ("tree in a matrix", rows**2 / 2, "pairs", "linkage", "square"),
-        ("tree in label space", rows**2 / 2 * m, "look-ups", "linkage", "label space"),
     ]  # fmt: skip
     cells = [("stage", "work", "time", "work per second")]
     for stage, amount, unit, *side in stages:

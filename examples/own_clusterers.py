@@ -44,7 +44,7 @@ ax.legend(ncols=2)
 plt.show()
 
 # %%
-# Runs that see 80 % of the objects and a random projection of the features. KMeans
+# Runs that see 80% of the objects and a random projection of the features. KMeans
 # predicts objects it has not seen, AgglomerativeClustering cannot: they are missing.
 
 parts = generate(

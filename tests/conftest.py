@@ -38,18 +38,39 @@ SHARED = Path(os.environ.get("ENSCLUST_SHARED", ROOT.parent / "shared"))
 SLOW = {
     f"test_{name}.py"
     for name in (
-        "bench", "benchmarks", "cli_files", "demo", "determinism", "distributed",
-        "doc_code", "examples", "faults", "kernel_modes", "read_memory", "readme",
+        "bench", "benchmarks", "cli_files", "determinism", "distributed", "doc_code",
+        "examples", "faults", "kernel_modes", "read_memory", "readme",
         "report_browser",
     )
 }  # fmt: skip
 
 
+# Files that begin first: one of them would else run alone at the end.
+LONGEST = [
+    f"test_{name}.py"
+    for name in (
+        "kernel_modes", "memory", "estimators", "numerics", "frozen", "determinism",
+        "examples", "process", "cli_files",
+    )
+]  # fmt: skip
+# Files that only repeat what other tests reach, or that test compiled code; tests of
+# kernels as plain Python are measured.
+UNMEASURED = {
+    f"test_{name}.py"
+    for name in ("determinism", "estimators", "golden", "numerics", "smoke")
+}
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests of files that take long."""
+    """Mark the tests of some files; those of the longest files come first."""
     for item in items:
         if item.path.name in SLOW:
             item.add_marker("slow")
+        if item.path.name in UNMEASURED or item.path.parent.name == "kernels":
+            item.add_marker("no_cover")
+    place = {name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
 
 
 def pages():
@@ -57,6 +78,12 @@ def pages():
     docs = ROOT / "docs"
     found = sorted(docs.rglob("*.md"))
     return [path for path in found if path.relative_to(docs).parts[0] not in MADE]
+
+
+def unmeasured():
+    """Return the environment for a program of which no coverage is measured."""
+    measuring = "COVERAGE_PROCESS"
+    return {k: v for k, v in os.environ.items() if not k.startswith(measuring)}
 
 
 def cli_runner():

@@ -325,7 +325,7 @@ def workers_report(outcomes, seed):
         f"{circumstances()}",
         "",
         "| killed while labels are computed and written | times | labels of an "
-        "undisturbed run | error, old file kept | harmed |",
+        "undisturbed run | error, old file kept | wrong or missing files |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name in sorted({outcome.work for outcome in outcomes}):
@@ -344,8 +344,8 @@ def report(outcomes, seed):
     lines = [
         f"`{COMMAND} --times {len(outcomes)} --seed {seed} --write`, {circumstances()}",
         "",
-        "| work | killed | interrupted | harmed | resumed from saved work | "
-        "slowest exit after Ctrl-C |",
+        "| work | killed | interrupted | wrong or missing files | resumed from saved "
+        "work | slowest exit after Ctrl-C |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for work in WORKS:
@@ -354,7 +354,7 @@ def report(outcomes, seed):
         lines.append(
             f"| {work.name} | {len(own) - len(waits)} | {len(waits)} | "
             f"{sum(bool(o.problems) for o in own)} | "
-            f"{sum(o.went_on for o in own) if work.kept else 'saves none'} | "
+            f"{sum(o.went_on for o in own) if work.kept else 'not resumable'} | "
             f"{max(waits, default=0):.1f} s |"
         )
     return "\n".join(lines) + "\n"
@@ -366,7 +366,7 @@ def circumstances():
 
 
 def main():
-    """Run; the exit status says whether anything was harmed."""
+    """Run; the exit status says whether any file is wrong or missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--workers", type=int, default=20)

@@ -100,7 +100,9 @@ def walk():
         "ensclust._generate.base_kmeans", SAMPLE=20, _PER_CENTRE=1
     )
     fewer = mock.patch("ensclust._cuts.bipartite.SAMPLE", 20)
-    with warnings.catch_warnings(), np.errstate(over="ignore"), few, fewer:
+    seldom = mock.patch("ensclust._trees.routes._PACK", 0.5)  # rows in several blocks
+    quiet = warnings.catch_warnings(), np.errstate(over="ignore")
+    with quiet[0], quiet[1], few, fewer, seldom:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: list(results(table)) for name, table in tables(rng).items()}
         found["generated"] = list(generated(rng))

@@ -19,7 +19,7 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 import ensclust
-from conftest import ROOT
+from conftest import ROOT, unmeasured
 from ensclust import Blocks, consensus
 from ensclust._methods import METHODS, make
 from record_hashes import FILE, SEED, cases, digest, labels_of
@@ -40,7 +40,7 @@ UPDATE = (
 def hashes_of(python=sys.executable, **environment):
     """Return what another process finds."""
     program = [python, "-m", "tests.record_hashes", "--print"]
-    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment}
+    settings = unmeasured() | {"PYTHONPATH": str(ROOT / "src"), **environment}
     printed = subprocess.check_output(program, cwd=ROOT, env=settings)
     return json.loads(printed)
 

@@ -38,7 +38,7 @@ def test_what_a_method_cannot_do_has_a_reason():
         assert ("weights" in lacks) == ("weights" not in cls().get_params()), name
     text = abilities()
     assert "| [`sec`](#sec) | yes | no (3) | mean similarities | yes | yes |" in text
-    assert "\n3. The sizes of its clusters are the weight of an object.\n" in text
+    assert "\n3. It already weights each object, by the sizes of its base" in text
     assert "| [`ecpcs-mc`](#ecpcs-mc) | yes | yes | own shares | yes | yes |" in text
 
 
@@ -47,10 +47,9 @@ def test_what_weights_do_in_a_method_is_said():
         is_weighted = "weights" not in cls.info.lacks
         assert bool(about(cls, "weights")) == is_weighted, name
     text = make_pages.weights()
-    assert "| `sec` | no | The sizes of its clusters are the weight of an" in text
-    assert (
-        "| `lwea` | yes | `weights` count in the entropies and in the mean. |" in text
-    )
+    assert "| `sec` | no | It already weights each object, by the sizes" in text
+    expected = "| `lwea` | yes | The weights count in the entropies and in the mean. |"
+    assert expected in text
     assert "cluster_weights" not in text
 
 

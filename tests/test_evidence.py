@@ -130,3 +130,15 @@ def test_confirming_needs_a_committed_choice_and_is_listed(tmp_path, monkeypatch
     choice.write_text("{} ")
     with pytest.raises(SystemExit, match="not committed"):
         evidence.enlist(["weights"])
+
+
+@pytest.mark.parametrize(("variant", "words"), [
+    ("kmeans, K, 20, none, ecpcs-hc", "k-means, ECPCS-HC"),
+    ("both, 2, 20, effective, ecpcs-mc",
+     'k-means and spectral, from 2 clusters, `weights="size"`, ECPCS-MC'),
+    ("none, ecpcs-mc", "no scaling, ECPCS-MC"),
+    ("tested, eigengap", "tested, eigengap"),
+    ("anmi", "anmi"),
+])  # fmt: skip
+def test_variants_are_spelt_out_on_the_page(variant, words):
+    assert report.in_words(variant) == words

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import promised_memory
+from conftest import unmeasured
 from ensclust import Blocks, Ensemble, consensus, generate
 from ensclust._methods import METHODS
 from ensclust._support import memory
@@ -74,7 +75,7 @@ def measured():
     done = subprocess.run(
         [sys.executable, promised_memory.__file__],
         # Memory that is freed goes back to the system at once.
-        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "1000000"},
+        env=unmeasured() | {"MALLOC_MMAP_THRESHOLD_": "1000000"},
         capture_output=True,
         text=True,
         check=False,

@@ -2,7 +2,7 @@
 
 Base clusterings do not know K: their k begin at 2. Every variant is a rule that chooses
 k; its scores are those of ECPCS-HC with that many clusters, with k as a fourth number.
-A "tested" rule answers 1 where the features do not differ from noise. Before there was
+A "tested" rule answers 1 if the features cannot be told from noise. Before there was
 a test, the default was "anmi".
 """
 

@@ -21,12 +21,27 @@ PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
 COMMAND = "python -m benchmarks.evidence"
 COMMAND_LINE = ("scaling", "auto, ecpcs-mc", "none, ecpcs-hc")
 GAINS = (
-    "Gains on real datasets in points of NMI (in the last column of figures, of ARI), "
-    "with standard errors over datasets; in parentheses, on how many datasets the "
-    "candidate was better and worse."
+    "The table shows gains on real datasets, in points of NMI (of ARI in the column "
+    '"ARI, confirming"), with standard errors over datasets, and in parentheses the '
+    "numbers of datasets on which the candidate was better and worse."
 )
 NMI, ARI, ANMI = range(3)
 ASKED = ("ecpcs-hc", "ecpcs-mc", "eac", "kcc")  # the best of these is chosen
+WORDS = {  # of the page, for parts of the names of variants; "" is left out
+    "kmeans": "k-means",
+    "both": "k-means and spectral",
+    "K": "",
+    "2": "from 2 clusters",
+    "sqrt N / 4": "from √N / 4 clusters",
+    "20": "",
+    "none": "",
+    "effective": '`weights="size"`',
+    "ecpcs-bg": "ECPCS-BG",
+    "ecpcs-hc": "ECPCS-HC",
+    "ecpcs-mc": "ECPCS-MC",
+    "best of 4": "best of 4 methods",
+}
+SCALES = {"auto": '`scale="auto"`', "none": "no scaling"}
 SAME = 0.05  # points of NMI or ARI that count as no difference
 
 
@@ -175,7 +190,7 @@ def draw(found: Outcome, path: Path) -> None:
 
 def summary(root: Path) -> str:
     """Return the text of the page: the choice, and its result on the other half."""
-    head = ["what", "candidate", "instead of", *HALVES, "ARI, confirming"]
+    head = ["what", "candidate", "compared with", *HALVES, "ARI, confirming"]
     lines = [[*head, "verdict"]]
     for one in read_json(root / "choice.json")["decisions"]:
         cells, last = compared(
@@ -225,8 +240,8 @@ def lost(root: Path) -> str:
 LOST = (
     "The number of clusters: what a rule loses in points of NMI compared with the true "
     "k, as the mean over datasets (0 where it gains). The last column relates it to "
-    f'the loss of "{FORMER}", the former default. "tested" rules answer 1 if the '
-    "features do not differ from noise; noise has one class."
+    f'the loss of "{FORMER}", the former default. Rules named "tested" answer 1 if the '
+    "features cannot be told from noise; noise counts as one class."
 )
 
 
@@ -243,7 +258,16 @@ def compared(
     cells = [paired(gains[half][NMI]) if half in gains else "" for half in HALVES]
     last = gains.get(CONFIRMING)
     ari = "" if last is None else paired(last[ARI])
-    return [candidate, instead, *cells, ari], None if last is None else last[NMI]
+    names = [in_words(candidate), in_words(instead)]
+    return [*names, *cells, ari], None if last is None else last[NMI]
+
+
+def in_words(variant: str) -> str:
+    """Return a variant as the page says it, without what all have in common."""
+    first, *others = variant.split(", ")
+    words = SCALES if len(others) == 1 else WORDS  # of scalings, there are two parts
+    parts = [words.get(first, first), *(WORDS.get(part, part) for part in others)]
+    return ", ".join(filter(None, parts))
 
 
 def judged(gains: np.ndarray) -> str:

@@ -63,7 +63,7 @@ def ecs(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def element_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> np.ndarray:
-    """Return how far two clusterings agree about each object, from 0 to 1.
+    """Return how well two clusterings agree about each object, from 0 to 1.
 
     An object counts as the share of the larger of its two clusters that is in both of
     them, so the result shows where two clusterings differ.

@@ -63,6 +63,9 @@ LINES = {
     "cluster large.csv -k 2 -q": "X holds numbers as large as 1e+308",
     "cluster large.csv -k 2 -q --standardize": "X holds numbers as large as 1e+308",
     "cluster large.npy -k 2 -q --engine blocks -o o.npy": "rows 1 to 30: X holds",
+    "cluster X.csv -k 2 --standardize --scale robust": (
+        "--standardize and --scale robust differ. Use one of them"
+    ),
     "cluster X.csv -k 2 -o ''": "'' is not a valid file name",
     "cluster X.csv -k 2 --n-clusterings a": "'a' is not a valid integer",
     "cluster X.csv -k 2 --base dbscan": "'dbscan' is not kmeans, spectral or a list",

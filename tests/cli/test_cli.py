@@ -211,7 +211,7 @@ def test_cluster_prints_csv_and_a_summary_apart(run, data):
     assert len(lines) == 61
     assert "60 objects" in result.stderr
     assert "seed 7" in result.stderr
-    assert "k=3: 3 clusters of 20, 20, 20" in result.stderr
+    assert "k=3: 3 clusters of sizes 20, 20, 20" in result.stderr
 
 
 def test_cluster_of_several_k_has_a_column_each_and_one_ensemble(run, data):
@@ -414,7 +414,7 @@ def test_auto_finds_the_number_of_clusters(run, data, tmp_path, args):
     facts = json.loads(result.stdout)
     assert (facts["k"], facts["n_clusters"]) == ("auto", 3)
     result = run(*args, "-k", "auto", "--seed", 0, "-o", "out.csv")
-    assert "k=auto: 3 clusters of 20, 20, 20" in result.stderr
+    assert "k=auto: 3 clusters of sizes 20, 20, 20" in result.stderr
 
 
 def test_select_k_shows_a_table_with_stars(run, labels):

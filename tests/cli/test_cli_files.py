@@ -1,4 +1,4 @@
-"""The command line as a process, with real files of every format."""
+"""The command line with real files of every format, first of all as a process."""
 
 import json
 import os
@@ -23,8 +23,21 @@ NAMES = ["a", "b", "c"]
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Return a function that runs the program in an empty directory."""
+def run(tmp_path, monkeypatch):
+    """Return a function that runs a command in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args, status=0):
+        done = cli_runner().invoke(main, list(map(str, args)), prog_name="ensclust")
+        assert done.exit_code == status, done.output
+        return done
+
+    return call
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Return a function that does so in a process of its own."""
 
     def call(*args, status=0, **more):
         command = [SCRIPT, *map(str, args)]
@@ -52,10 +65,10 @@ def write_input(folder, kind):
 
 
 @pytest.mark.parametrize("kind", [".csv", ".tsv", ".npy", ".npz", ".parquet", ".h5ad"])
-def test_every_format_goes_in_and_comes_out(run, tmp_path, kind):
+def test_every_format_goes_in_and_comes_out(program, tmp_path, kind):
     path, columns = write_input(tmp_path, kind)
     out = tmp_path / f"out{kind}"
-    run("consensus", path, *columns, "-k", 3, "--seed", 1, "-o", out)
+    program("consensus", path, *columns, "-k", 3, "--seed", 1, "-o", out)
     named = ["consensus"] if kind == ".h5ad" else None
     found = read_labels(out, columns=named).values[:, 0]
     assert (found == ensclust.consensus(LABELS, 3, random_state=1)).all()
@@ -133,11 +146,11 @@ def test_h5ad_copy_holds_what_python_writes_for_each_k(run, tmp_path):
         (["info", "no.parquet"], "no.parquet does not exist"),
     ],
 )
-def test_error_is_one_line_and_leaves_every_file(run, tmp_path, args, words):
+def test_error_is_one_line_and_leaves_every_file(program, tmp_path, args, words):
     path, _ = write_input(tmp_path, ".h5ad")
     (tmp_path / "old.h5ad").write_text("old")
     before = path.read_bytes()
-    done = run(*args, status=2)
+    done = program(*args, status=2)
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     slow = [line for line in lines if line.startswith("ensclust: reading ")]
@@ -216,18 +229,18 @@ def test_info_tells_labels_from_features(run, tmp_path):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_script_is_given(run, shell):
+def test_completion_script_is_given(program, shell):
     environment = {**os.environ, "_ENSCLUST_COMPLETE": f"{shell}_source"}
-    assert "_ENSCLUST_COMPLETE" in run(env=environment).stdout
+    assert "_ENSCLUST_COMPLETE" in program(env=environment).stdout
 
 
 @pytest.mark.parametrize(
     ("words", "found"),
     [("ensclust con", "plain,consensus"), ("ensclust consensus -m ecpcs", "ecpcs-mc")],
 )
-def test_commands_and_methods_are_completed(run, words, found):
+def test_commands_and_methods_are_completed(program, words, found):
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-    done = run(env={**os.environ, "_ENSCLUST_COMPLETE": "bash_complete", **asked})
+    done = program(env={**os.environ, "_ENSCLUST_COMPLETE": "bash_complete", **asked})
     assert found in done.stdout
 
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from conftest import cli_runner
 from ensclust._methods import METHODS
@@ -12,6 +13,7 @@ from ensclust.cli._demo import as_text, run_demo
 ROW = {"name": "a method", "nmi": 0.8, "ari": 0.75, "seconds": 0.123}
 
 
+@pytest.mark.slow
 def test_demo_beats_a_single_k_means_and_leaves_out_what_cannot_run(monkeypatch):
     def fail(*_, **__):
         msg = "needs something"

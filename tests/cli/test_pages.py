@@ -131,10 +131,12 @@ def test_info_names_the_option_for_redundant_clusterings(run):
 
 
 def test_lines_of_summaries_fit_a_terminal(run):
+    chosen = run("select-k r.csv --seed 0")
     texts = [
         run("info r.csv").stdout,
         run("consensus r.csv -k auto --seed 0 --min-certainty 0.9 -o l.csv").stderr,
-        run("select-k r.csv --seed 0").output,
+        chosen.stdout,
+        chosen.stderr,
         run("certainty r.csv l.csv").stdout,
         run("compare r.csv -k 3 --methods all --seed 0").stdout,
     ]

@@ -55,6 +55,29 @@ def test_starts_of_an_ensemble_end_where_each_would_end_alone():
         assert ari(parts, literal(rows, start)) == 1.0
 
 
+@given(n=st.integers(1, 30), k=st.integers(1, 6), seed=st.integers(0, 10**6))
+def test_first_axes_are_the_farthest_rows_and_each_row_takes_the_nearest(n, k, seed):
+    rows = unit_rows(n, k, seed)
+    for start, nearest in enumerate(discretise.first_partitions(rows, np.arange(n))):
+        axes = [start]
+        for _ in range(1, k):
+            axes.append(int(np.argmin(np.abs(rows @ rows[axes].T).sum(axis=1))))
+        products = rows @ rows[axes].T
+        chosen = products[np.arange(n), nearest]
+        assert np.allclose(chosen, products.max(axis=1), rtol=0, atol=1e-12)
+
+
+@given(k=st.integers(1, 8), size=st.floats(1e-9, 1), seed=st.integers(0, 10**6))
+def test_rotations_are_those_of_the_singular_vectors(k, size, seed):
+    sums = np.random.default_rng(seed).normal(size=(k, k))
+    sums[:, 0] *= size  # down to the size at which squares are not used
+    left, values, right = np.linalg.svd(sums)
+    rotation = discretise._rotation(sums)
+    error = 1e-13 + 1e-15 * (values[0] / values[-1]) ** 2
+    assert np.allclose(rotation @ rotation.T, np.eye(k), rtol=0, atol=10 * error)
+    assert np.allclose(rotation, right.T @ left.T, rtol=0, atol=100 * error)
+
+
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(0, 99))
 def test_parts_are_numbered_by_first_appearance_and_their_rows_summed(axis, seed):
     rows = np.random.default_rng(seed).normal(size=(len(axis), 5))

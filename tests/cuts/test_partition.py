@@ -67,6 +67,29 @@ def test_more_starts_never_give_a_larger_cut():
     assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "exact", "n_starts"),
+    [
+        (400, 30, False, 50),
+        (400, 60, False, 13),
+        (400, 60, True, 50),
+        (400, 200, False, 5),
+        (400, 300, True, 13),
+    ],
+)
+def test_large_cuts_try_fewer_starts(monkeypatch, n, k, exact, n_starts):
+    tried = []
+
+    def partitions(rows, starts):
+        tried.extend(starts)
+        return [np.arange(n) % k]
+
+    monkeypatch.setattr(partition.discretise, "partitions", partitions)
+    W = np.random.default_rng(0).random((n, n))
+    partition.NormalisedCut(W + W.T, exact=exact).labels(k, random_state=0)
+    assert len(tried) == n_starts
+
+
 def test_renumbering_the_nodes_gives_the_same_parts():
     Z = similarity.propagate(similarity.jaccard(random_ensemble(300, 15, 8, seed=4)))
     order = np.random.default_rng(0).permutation(len(Z))

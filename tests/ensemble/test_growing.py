@@ -68,7 +68,7 @@ def test_nothing_is_counted_again():
         part.intersections()
     grown = parts[0].concat(*parts[1:])
     with mock.patch.object(
-        _kernels.counting, "count_pairs", side_effect=AssertionError
+        _kernels.counting, "count_pairs_of_bytes", side_effect=AssertionError
     ):
         found = grown.intersections()
     assert np.array_equal(found, expected)

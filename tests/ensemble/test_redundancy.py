@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensclust import Ensemble
+from ensclust._ensemble import redundancy
 from ensclust.metrics import nmi
 from strategies import label_tables, random_ensemble
 
@@ -61,6 +62,17 @@ def test_the_one_that_agrees_best_with_its_group_is_kept():
     first[[0, 50]] = 4
     second[[100, 150]] = 0
     assert Ensemble([first, truth, second]).redundant(0.9) == {1: [0, 2]}
+
+
+def test_the_one_that_is_alike_to_most_is_kept_however_well_two_others_agree(
+    monkeypatch,
+):
+    scores = np.zeros((5, 5))
+    scores[2, [0, 3, 4]] = 0.31
+    scores[0, 1] = 1
+    monkeypatch.setattr(redundancy, "sameness", lambda _: scores + scores.T)
+    runs = Ensemble(np.arange(20).reshape(4, 5) % 3)
+    assert runs.redundant(0.3) == {2: [0, 3, 4]}
 
 
 def test_names_of_clusters_do_not_matter():

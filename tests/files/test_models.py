@@ -190,7 +190,7 @@ def run(line, status=0):
 def test_predict_finds_columns_by_name_and_repeats_the_labels(folder):
     done = run("predict m.skops new.csv --id-column name -o out.csv")
     assert "ecpcs-mc of m.skops: 60 objects" in done.stderr
-    assert "3 clusters of 20, 20, 20" in done.stderr
+    assert "3 clusters of sizes 20, 20, 20" in done.stderr
     labels, found = read_labels("labels.csv"), read_labels("out.csv")
     assert (found.values == labels.values).all()
     assert found.ids[:2] == ["n0", "n1"]
@@ -223,7 +223,8 @@ def test_new_cells_have_the_numbers_of_the_cells_of_training(folder):
     anndata = pytest.importorskip("anndata")
     few = [*range(0, 60, 3), *range(1, 30, 3), *range(2, 20, 3)]  # 20, 10 and 6
     for name, rows in (("train", few[::-1]), ("new", few[::-1][:20])):
-        cells = anndata.AnnData(obs=pd.DataFrame(index=[f"c{i}" for i in rows]))
+        index = [f"c{i}" for i in rows]
+        cells = anndata.AnnData(X[rows], obs=pd.DataFrame(index=index))
         cells.obsm["X_pca"] = X[rows]
         cells.write_h5ad(f"{name}.h5ad")
     run("cluster train.h5ad -k 3 --columns X_pca --model m.skops -o copy.h5ad --seed 0")

@@ -346,3 +346,11 @@ def test_too_many_clusters_for_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr("ensclust._support.memory.available", lambda: 10**6)
     with pytest.raises(MemoryError, match=r"spectral clusterings with.*base_k"):
         generate(BLOBS, 2, base="spectral", base_k=1500, random_state=0)
+
+
+def test_representatives_of_many_features_need_memory_too(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 400)).astype(np.float32)
+    monkeypatch.setattr("ensclust._support.memory.available", lambda: 2**22)
+    generate(X, 1, base="spectral", base_k=2, random_state=0)
+    with pytest.raises(MemoryError, match=r"clusters of 400 features.*projection=50"):
+        generate(X, 20, base="spectral", base_k=2, random_state=0)

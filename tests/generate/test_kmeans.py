@@ -1,6 +1,5 @@
 """K-means for ensembles against the literal algorithm, in plain NumPy."""
 
-import os
 import platform
 import re
 import subprocess
@@ -15,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
+from conftest import unmeasured
 from ensclust import EnsembleGenerator, generate
 from ensclust._cuts import kmeans
 from ensclust._cuts.kmeans import Rows, converge
@@ -269,6 +269,13 @@ def test_several_rows_far_out_are_named():
     generate(X, 2, random_state=0)
 
 
+def test_rows_far_out_have_their_own_numbers_beyond_the_sample():
+    X = normal(22_000, 3)
+    X[21_990:] = 1e5
+    with pytest.warns(UserWarning, match=r"outliers: rows 219\d\d, 219\d\d"):
+        generate(X, 1, base_k=2, max_iter=1, random_state=0)
+
+
 def test_columns_far_from_zero_lose_nothing():
     X, y = groups()
     ours, theirs = agreement(X + 1e6, y, 6)
@@ -378,13 +385,14 @@ def test_labels_do_not_depend_on_the_width_of_vectors(tmp_path):
     def labels(**variables):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables},
+            env=unmeasured() | variables,
             capture_output=True,
             text=True,
             check=True,
         )
         return done.stdout.split()
 
-    narrow = labels(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="")
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    narrow = labels(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="", **cache)
     assert len(narrow) == 3
     assert narrow == labels()

@@ -1,6 +1,7 @@
 """Kernels are compiled on first use: reported once, and not part of other times."""
 
 import errno
+import gc
 import importlib.util
 import io
 import os
@@ -38,10 +39,28 @@ def test_it_is_said_once_and_timed_as_a_whole(clock, capsys):
     assert capsys.readouterr().err == NOTICE
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_garbage_is_collected_after_compilation_as_before(is_on):
+    state = Compiling()
+    state.is_told = True
+    (gc.enable if is_on else gc.disable)()
+    try:
+        for depth in (1, 2):
+            for _ in range(depth):
+                state.begin()
+                assert not gc.isenabled()
+            for left in reversed(range(depth)):
+                state.end()
+                assert gc.isenabled() == (is_on and not left)
+    finally:
+        gc.enable()
+
+
 def test_without_a_cache_it_is_said_how_to_have_one(capsys):
     state = Compiling()
     state.is_kept = False
     state.begin()
+    state.end()
     assert "in each process: set NUMBA_CACHE_DIR" in capsys.readouterr().err
 
 
@@ -57,6 +76,7 @@ def test_a_stderr_that_takes_nothing_stops_no_work(stderr, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", stderr)
     state = Compiling()
     state.begin()
+    state.end()
     assert state.is_told
     assert capsys.readouterr().out == ""
 

@@ -161,8 +161,9 @@ def test_rows_are_added_to_their_nearest_centres(is_sparse, dtype):
 def test_centres_are_packed_with_room_up_to_fours(shape, is_dense):
     k, d = shape
     centres = integers(np.random.default_rng(k), k, d, dtype="f4")
-    W, half = _kernels.kmeans.pack(centres, is_dense)
     rows = Rows.of(centres if is_dense else sparse.csr_array(centres))
+    W, half, _ = rows.packed([integers(np.random.default_rng(9), k, d)])
+    _kernels.kmeans.pack(centres, is_dense, W, half)
     expected = rows.packed([centres])
     assert W.tolist() == expected[0].tolist()
     assert half.tolist() == expected[1].tolist()
@@ -172,7 +173,8 @@ def test_centres_are_packed_with_room_up_to_fours(shape, is_dense):
     "moves", [[2.0], [1.0, 3.0, 2.0], [3.0, 0.5, 3.0], [0.0, 0.0], [4.0, 1.0, 2.0]]
 )
 def test_slack_shrinks_by_a_move_and_the_longest_other(moves):
-    found = _kernels.kmeans.losses(np.array(moves), 0.01, 5.0)
+    found = np.empty(len(moves))
+    _kernels.kmeans.losses(np.array(moves), 0.01, 5.0, found)
     others = [max([0, *moves[:c], *moves[c + 1 :]]) for c in range(len(moves))]
     assert found == pytest.approx((np.array(moves) + others) * 1.08 + 0.4)
 
@@ -254,13 +256,14 @@ def test_iterations_are_those_of_lloyd(k, is_sparse, dtype):
     moves, apart = np.zeros(k), np.zeros(2)
     labels, slack = np.full(300, -1, np.int32), np.full(300, -np.inf, dtype)
     sums, counts = np.zeros((k, 5), np.int64), np.zeros(k, np.int64)
+    W, half, _ = rows.packed([centres])
     before, n_moved = np.full(300, -1), 1
     while n_moved:
         at = centres.copy()
         expected = scores(X, at).argmax(axis=1)
         n_moved = _kernels.kmeans.iterate(
             *rows.arrays, norms, longest, unit, scale, centres, moves, apart,
-            *(labels, slack, sums, counts),
+            *(W, half, labels, slack, sums, counts),
         )  # fmt: skip
         assert labels.tolist() == expected.tolist()
         assert n_moved == (expected != before).sum()
@@ -289,7 +292,8 @@ def test_only_what_has_moved_is_measured_again():
         np.array([1.0, 0.5]),
         np.array([8.0, 7.5]),
     )
-    more = (np.full(4, -1, np.int32), np.full(4, -np.inf))
+    more = rows.packed([centres])[:2]
+    more += (np.full(4, -1, np.int32), np.full(4, -np.inf))
     more += (np.zeros((2, 1), np.int64), np.zeros(2, np.int64))
     _kernels.kmeans.iterate(*rows.arrays, *state, centres, moves, apart, *more)
     assert apart.tolist() == [8, 5.5]

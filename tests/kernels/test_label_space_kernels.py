@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensclust import _kernels
@@ -72,6 +72,24 @@ class Drawn:
         return lists, next_member
 
 
+def blocks_of(drawn, height):
+    """Return where the slots of each block begin, by clustering, and these slots."""
+    edge, slots, _ = drawn.rows()
+    used_edge, used = [], []
+    for a in range(0, len(drawn.codes), height):
+        own = np.unique(slots[edge[a] : edge[min(a + height, len(drawn.codes))]])
+        first = np.arange(len(drawn.ks) + 1) * drawn.widest
+        used_edge.append(len(used) + np.searchsorted(own, first))
+        used += own.tolist()
+    return np.array(used_edge), np.array(used, np.int32)
+
+
+def levels_of(drawn):
+    """Return what the search reads about blocks, groups and parts."""
+    block, wide = _kernels.labelspace.BLOCK, _kernels.labelspace.WIDE
+    return [blocks_of(drawn, block * wide**level) for level in range(3)]
+
+
 def mean_of(drawn, rows, others):
     """Return the mean over pairs of objects, of those present in a clustering."""
     pairs = drawn.weight[rows].sum() * drawn.weight[others].sum()
@@ -117,15 +135,19 @@ def test_the_nearest_region_has_the_largest_mean_over_pairs_of_objects(
             own = drawn.is_present[members] * drawn.weight[members, None]
             present[members[0]] = own.sum(axis=0)
     queue = np.flatnonzero(is_first)
+    block = _kernels.labelspace.BLOCK
+    far = [one[0] for one in lists if len(np.unique(one // block)) > 1]
+    far = np.array(far, np.int64)
     near, best = np.full(n, -1), np.full(n, np.nan)
     # Fewer lanes than regions, and more.
     for width in (2, 8):
         tables = np.empty((drawn.widest * len(drawn.ks), width), dtype)
-        _kernels.labelspace.nearest(
+        n_compared = _kernels.labelspace.nearest(
             drawn.start, drawn.S, drawn.all_pairs, *drawn.rows(), np.arange(n),
-            np.arange(n), next_member, size, present, queue, near, best, tables,
-            0, len(queue),
+            np.arange(n), next_member, size, present, *levels_of(drawn), far, queue,
+            near, best, tables, 0, len(queue),
         )  # fmt: skip
+        assert 1 <= n_compared <= len(lists) * -(-len(lists) // width)
         if len(lists) == 1:
             continue
         for members, expected in zip(
@@ -135,6 +157,59 @@ def test_the_nearest_region_has_the_largest_mean_over_pairs_of_objects(
             assert best[first] == pytest.approx(expected[1], rel=1e-12)
             known = mean_of(drawn, members, lists_of(lists, near[first]))
             assert known == pytest.approx(expected[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@given(seed=SEEDS)
+def test_rows_in_many_blocks_have_the_lowest_nearest_row(dtype, seed):
+    """Some blocks hold copies of rows, so that many are equally near."""
+    n = 3 * _kernels.labelspace.BLOCK * _kernels.labelspace.WIDE // 2
+    drawn = Drawn(seed, n=n)
+    drawn.codes = drawn.codes[np.arange(n) // 3 % 40]
+    drawn.weight[:] = 1
+    own = [np.eye(k, dtype=int)[drawn.codes[:, m]] for m, k in enumerate(drawn.ks)]
+    total = sum(
+        x @ drawn.S[a:b, a:b].astype(int) @ x.T
+        for x, (a, b) in zip(own, pairwise(drawn.start), strict=True)
+    )
+    np.fill_diagonal(total, -1)
+    near, best, queue = np.full(n, -1), np.full(n, np.nan), np.arange(n)
+    tables = np.empty((drawn.widest * len(drawn.ks), 8), dtype)
+    _kernels.labelspace.nearest(
+        drawn.start, drawn.S, drawn.all_pairs, *drawn.rows(), queue, queue,
+        np.full(n, -1), np.ones(n), np.zeros((0, 0)), *levels_of(drawn), queue[:0],
+        queue, near, best, tables, 0, n,
+    )  # fmt: skip
+    assert np.array_equal(near, total.argmax(axis=1))
+    assert np.array_equal(best, total.max(axis=1))
+
+
+@pytest.mark.parametrize("height", [1, 4, 20])
+@given(seed=SEEDS)
+def test_a_block_uses_the_slots_of_its_rows(height, seed):
+    drawn = Drawn(seed, missing=True)
+    edge, slots, _ = drawn.rows()
+    expected = blocks_of(drawn, height)
+    used_edge, used = np.full(expected[0].shape, -1), np.full(len(slots), -1, np.int32)
+    n = _kernels.labelspace.summarise(
+        edge, slots, drawn.widest, height, used_edge, used
+    )
+    assert np.array_equal(used_edge, expected[0])
+    assert np.array_equal(used[:n], expected[1])
+
+
+@given(seed=SEEDS)
+def test_the_bound_of_a_block_is_what_its_largest_slots_add_up_to(seed):
+    drawn = Drawn(seed, n=30)
+    tables = np.random.default_rng(seed).integers(
+        0, 99, (drawn.widest * len(drawn.ks), 3), dtype=np.uint32
+    )
+    edge, used = blocks_of(drawn, 10)
+    for b, row in enumerate(edge):
+        own, scratch = np.empty((2, 3), np.uint32)
+        _kernels.labelspace.bound_block(edge, used, b, tables, own, scratch)
+        parts = [tables[used[first:last]] for first, last in pairwise(row)]
+        assert own.tolist() == sum(part.max(axis=0) for part in parts).tolist()
 
 
 def lists_of(lists, first):
@@ -192,18 +267,21 @@ def test_regions_are_joined_in_the_order_of_the_pairs(seed):
     drawn = Drawn(seed, missing=True)
     n = len(drawn.codes)
     order = np.random.default_rng(seed).permutation(n)
+    is_far = np.zeros(n, bool)
     merged = np.array([(order[0], one) for one in order[1:5]])
     place, last = np.arange(n), np.arange(n)
     next_member = np.full(n, -1)
     size = drawn.weight.astype(float)
     present = drawn.is_present * size[:, None]
     expected = size[order[:5]].sum(), present[order[:5]].sum(axis=0)
-    _kernels.labelspace.join(place, next_member, last, size, present, merged)
+    _kernels.labelspace.join(is_far, place, next_member, last, size, present, merged)
     chain, row = [], order[0]
     while row >= 0:
         chain.append(row)
         row = next_member[row]
     assert chain == order[:5].tolist()
+    is_apart = len(np.unique(order[:5] // _kernels.labelspace.BLOCK)) > 1
+    assert np.flatnonzero(is_far).tolist() == [order[0]] * is_apart
     assert last[order[0]] == order[4]
     assert size[order[0]] == expected[0]
     assert not size[order[1:5]].any()
@@ -237,6 +315,7 @@ def test_the_closest_row_is_the_lowest_of_the_most_similar(all_pairs, n, seed):
     [AVERAGE, SINGLE, COMPLETE, PAIR_SUMS],
     ids=["average", "single", "complete", "sums"],
 )
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_regions_of_one_row_or_two_are_lifted_to_a_matrix(kind, n, seed):
     drawn = Drawn(seed, n=n, all_pairs=bool(seed % 2))

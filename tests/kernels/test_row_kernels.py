@@ -198,16 +198,23 @@ def test_sums_of_what_neighbours_have_in_common(seed):
 # Counts
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize(
+    ("count", "dtype"),
+    [
+        (_kernels.counting.count_pairs_of_bytes, np.uint8),
+        (_kernels.counting.count_pairs, np.uint8),
+        (_kernels.counting.count_pairs, np.uint16),
+    ],
+)
 @given(seed=SEEDS)
-def test_overlaps_are_counted_for_pairs_of_columns(dtype, seed):
+def test_overlaps_are_counted_for_pairs_of_columns(count, dtype, seed):
     rng = np.random.default_rng(seed)
     codes, start = label_rows(rng, 50, 4)
     H = indicator(codes, start)
     first, second = np.array([0, 0, 1]), np.array([1, 3, 2])
     columns = np.ascontiguousarray(codes.T.astype(dtype))
     overlap = np.ones((start[-1], start[-1]), np.int64)
-    _kernels.counting.count_pairs(columns, start, first, second, overlap)
+    count(columns, start, first, second, overlap)
     of = np.repeat(np.arange(4), np.diff(start))
     expected = np.ones_like(overlap)
     for m, q in zip(first, second, strict=True):
@@ -263,9 +270,8 @@ def test_the_closest_microclusters_with_ties(dtype, seed, n_neighbors):
 
 
 def walk(rng, n):
-    P = sparse.random_array((n, n), density=0.3, rng=rng, format="csr")
-    P.data = rng.integers(1, 4, P.nnz) * 1.0
-    return P
+    weights = rng.integers(1, 4, (n, n)) * 1.0
+    return sparse.csr_array(np.where(rng.random((n, n)) < 0.3, weights, 0))
 
 
 @pytest.mark.parametrize("n", [5, 40])

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import ensclust
 from bad_input import refused
+from conftest import cli_runner
 from ensclust import Ensemble, split_half
 from ensclust._methods.base import any_cut_is_fine
 from ensclust.cli import main
@@ -148,12 +148,12 @@ def test_the_command(tmp_path):
     np.savetxt(path, RUNS.labels, "%d", ",", header=",".join("abcdefg"), comments="")
     line = ["split-half", str(path), "-k", "4", "-n", "3", "--seed", "2"]
     found = split_half(RUNS, 4, n=3, random_state=2)
-    shown = CliRunner().invoke(main, [*line, "-m", "ecpcs-mc"])
+    shown = cli_runner().invoke(main, [*line, "-m", "ecpcs-mc"])
     assert shown.exit_code == 0
     assert shown.stdout == f"{found}\nseed 2\n"
-    told = json.loads(CliRunner().invoke(main, [*line, "--json"]).stdout)
+    told = json.loads(cli_runner().invoke(main, [*line, "--json"]).stdout)
     assert told == found.to_dict() | {"k": 4, "seed": 2, "n_objects": 80}
-    alone = CliRunner().invoke(main, [*line, "--columns", "a"])
+    alone = cli_runner().invoke(main, [*line, "--columns", "a"])
     assert alone.exit_code == 2
     assert "labels has 1 base clustering, which" in alone.stderr
 

@@ -246,7 +246,7 @@ def test_a_copy_of_a_file_may_have_clusters_without_objects(tmp_path):
     anndata = pytest.importorskip("anndata")
     table = pd.DataFrame(RUNS[:, :3], columns=list("abc")).astype(str)
     cells = table.set_index(table.index.astype(str) + "x").astype("category")
-    anndata.AnnData(obs=cells).write_h5ad(tmp_path / "cells.h5ad")
+    anndata.AnnData(RUNS[:, :1], obs=cells).write_h5ad(tmp_path / "cells.h5ad")
     labels, trained = np.full(150, -1), np.full(150, -1)
     labels[:3], trained[:9] = [2, 0, 1], [1] * 5 + [0] * 4  # none of cluster 2
     path = tmp_path / "copy.h5ad"

@@ -62,6 +62,14 @@ def test_objects_of_no_clustering_are_predicted_as_such(method):
     assert model.predict([[0, 0]]).tolist() == [-1]
 
 
+def test_an_array_of_zarr_is_predicted_like_any_other():
+    zarr = pytest.importorskip("zarr")
+    table = random_ensemble(40, 5, 3, seed=0).labels
+    model = ECPCSMC(3, base="precomputed", random_state=0).fit(table)
+    stored = zarr.array(table, chunks=(9, 5))
+    np.testing.assert_array_equal(model.predict(stored), model.labels_)
+
+
 def test_predict_before_fit_and_with_other_columns_is_refused():
     from sklearn.exceptions import NotFittedError
 

@@ -43,7 +43,7 @@ def test_draws_end_early_where_they_settle_the_answer():
 
 
 def test_noise_is_one_cluster_and_a_warning_says_so():
-    with pytest.warns(UserWarning, match=r"do not differ from noise \(p = .*best_k = "):
+    with pytest.warns(UserWarning, match=r"told from noise \(p = .*best_k = "):
         found = select_k(X=SHAPELESS, **QUICK)
     assert found.best_k == 1 < min(found.ks)
     assert found.p > 0.05
@@ -129,7 +129,7 @@ def test_wide_and_sparse_features_are_tested_on_principal_axes():
 
 
 def test_an_estimator_with_features_is_tested_and_labels_alone_are_not():
-    with pytest.warns(UserWarning, match="do not differ from noise"):
+    with pytest.warns(UserWarning, match="cannot be told from noise"):
         model = ECPCSHC("auto", random_state=0).fit(SHAPELESS)
     assert (model.n_clusters_, model.labels_.max()) == (1, 0)
     assert model.selection_.p > 0.05

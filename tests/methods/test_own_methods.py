@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -246,6 +247,18 @@ def test_a_package_adds_a_method_by_an_entry_point(installed):
     assert found[0]
     assert found[1] == [0, 0, 1, 1, 1]
     assert found[2:] == [["eac", "tiny"], "tiny"]
+
+
+def test_an_entry_point_is_loaded_when_its_method_is_used(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "entered_consensus.py").write_text(MODULE)
+    point = EntryPoint("entered", "entered_consensus:Tiny", "ensclust.methods")
+    monkeypatch.setattr(
+        "ensclust._methods.table._entry_points", lambda: {"entered": point}
+    )
+    assert "entered" in ensclust.methods()
+    labels = consensus(LABELS, 5, "entered")
+    np.testing.assert_array_equal(labels, consensus(LABELS, 5, "eac"))
 
 
 def test_the_command_line_takes_a_class_of_a_module(tmp_path, monkeypatch):

@@ -141,11 +141,16 @@ def test_the_eigengap_of_equal_clusterings_is_at_their_number_of_clusters():
 
 
 @pytest.mark.parametrize(
-    ("rule", "expected"), [("largest", 4), ("smallest", 2), ("knee", 3)]
+    ("rule", "expected"), [("largest", 4), ("smallest", 2), ("knee", 3), (None, 3)]
 )
 def test_a_rule_picks_its_k(rule, expected):
     values = np.array([0.5, 0.9, 0.95, 0.95, np.nan])
     assert suggest("silhouette", [2, 3, 4, 5, 6], values, rule) == expected
+
+
+def test_eigengaps_need_no_consensus(monkeypatch):
+    monkeypatch.setattr("ensclust._methods.driver.solve", None)
+    assert select_k(CLEAR, [2, 3, 4], criteria=["eigengap"]).labels == {}
 
 
 def test_nothing_is_suggested_where_nothing_is_defined():
@@ -333,7 +338,7 @@ def test_no_number_of_clusters_stands_out_of_noise(kind, k_range):
 
 def test_auto_warns_of_noise_too():
     X = np.random.default_rng(0).normal(size=(300, 5))
-    with pytest.warns(UserWarning, match="do not differ from noise"):
+    with pytest.warns(UserWarning, match="cannot be told from noise"):
         ensclust.ECPCSHC("auto", random_state=0).fit(X)
 
 

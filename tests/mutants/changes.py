@@ -130,6 +130,7 @@ def _dump(source: bytes) -> str:
     return ast.dump(ast.parse(source))
 
 
+@cache
 def everything() -> dict[str, list[Change]]:
     """Return the changes of all rooms."""
     found = defaultdict(list)

@@ -11,7 +11,7 @@ _ROOM = "Only the size of a buffer differs, never what it holds"
 _READING = "Only the speed or memory use of reading differs"
 _NEGATIVE = "Any negative number means the same here"
 _LENGTHS = "The lengths that `strict=True` compares are always equal"
-_MEMORY = "Memory estimates are measured by tests/test_memory.py, which is not run here"
+_MEMORY = "Memory estimates are measured by slow tests of tests/test_memory.py"
 _SLOW_TESTS = "Only tests too slow to run here reach the difference"
 _RANDOM = "Different random numbers are as good as the ones before"
 _TIES = "Among equally near candidates, another one is chosen"
@@ -34,6 +34,7 @@ REASONS = (
     ("add_up", r"objects.fold\(.*None\)", _PROGRESS),
     ("_leiden_runs", r"tell\(", _PROGRESS),
     ("progress.begin", r"total or 1", _PROGRESS),
+    ("split_half", r"enumerate\(seeds, 2\)", _PROGRESS),
     ("", r"strict=(True|False)?.*\n", _LENGTHS),
     ("models._reading|bad_label", r"type\(None\)|>= 64", _MESSAGE),
     ("", r'import_optional\("[\w.]+", .*\n.*XX', _MESSAGE),
@@ -44,6 +45,8 @@ REASONS = (
     ("", r"check_\w+\(.*hint=.*\n(?!.*hint=)", _MESSAGE),
     ("features\\.", r"n_infinite.*\n.*bool\(None\)", _MESSAGE),
     ("_distinct", r"reach > len", _SLOWER),
+    ("_Iteration.leading", "n_settled > k", _SLOWER),
+    ("engines.call", r"value if False", _SLOWER),
     ("arrow_text._is_plain|add_rows", r"\n.*if (True|False):", _SLOWER),
     ("has_missing", r"multiplicity.*\n.*True", _SLOWER),
     ("_add_cells", r"\n.*None if True", _SLOWER),
@@ -65,9 +68,11 @@ REASONS = (
     ("read_cells", r"if False else source.width", _READING),
     ("_read_npz", r"\(path, None\)", _READING),
     ("engines.fold", r"size \*= 2", "Only how many blocks are read at a time differs"),
-    ("linkage$", "_CHAINS = 65", "Only how many chains advance at a time differs"),
+    ("routes$", "CHAINS = (65|.*13)", "Only how many chains advance at a time differs"),
     ("(Square|Matrix).join", r"n\*\*3", _ROOM),
     ("kmeans.closer", r"\n.*if True else 0", _ROOM),
+    ("_cuts/kmeans$", r"_MAX_TILES = 2\*\*25", _ROOM),
+    ("_leading$", r"_WIDTHS = \(161", "Only how many vectors are iterated differs"),
     ("_kernels/regions$", "LANES = 65", _ROOM),
     ("_kernels/walks$", "WIDTH = 33", _ROOM),
     ("counting.count_any", r"k_left \+ 2", _ROOM),
@@ -112,6 +117,13 @@ REASONS = (
     ),
     ("regions.gather", r"shape\[1\]", "A square has as many columns as rows"),
     ("compare.compare", r"argsort\(-anmi, \)", _NUMPY),
+    ("sum_of_walks", r"\n.*trans=2", "BLAS treats both alike for real numbers"),
+    ("criteria$", "'largestXX'", "Whatever is no other rule means the largest"),
+    (
+        "redundancy.redundant",
+        r"\n.*scores > 1\)",
+        "No score is exactly one unit of 1e-9",
+    ),
     ("", "'stableXX'", _NUMPY),
     ("_Run.advance", r"len\(norms\), None", _NUMPY),
     ("", r"return False\nreturn None", "`None` is as false as `False`"),
@@ -132,6 +144,7 @@ REASONS = (
     ("_leiden_runs", "directed=", "It is scanpy's default"),
     ("BaseConsensus._counts", "n_features_in_", "scikit-learn sets it too"),
     ("_choosing.compare|cli/_options$", r"obsXX|\*\*32 \+ 1", _REFUSED),
+    ("linkage.link$", "needed if False", _REFUSED),
     ("_guess_delimiter", "skipinitialspace", "The first line decides alike"),
 )
 

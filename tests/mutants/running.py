@@ -38,7 +38,7 @@ _LIBRARIES = (
     "sklearn.pipeline", "sklearn.utils.estimator_checks", "numba", "pandas",
     "pyarrow.csv", "pyarrow.parquet", "hypothesis.extra.numpy", "click.testing",
     "rich.console", "rich.progress", "rich.table", "h5py", "anndata", "zarr",
-    "dask.array", "distributed", "psutil",
+    "dask.array", "distributed", "psutil", "coverage",
 )  # fmt: skip
 
 # Tests of anything other than the package's source, or that start programs.
@@ -46,7 +46,7 @@ _NOT_RUN = {
     f"test_{name}.py"
     for name in (
         "architecture", "benchmarks", "dependencies", "doc_code", "docs", "examples",
-        "faults", "fuzz", "memory", "mutants", "readme", "report_browser",
+        "faults", "fuzz", "mutants", "readme", "report_browser",
     )
 }  # fmt: skip
 

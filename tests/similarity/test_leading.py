@@ -27,8 +27,11 @@ def walks_of(W):
 
 def literal_sum(A, root, steps):
     A, D = A.astype(np.float64), np.diag(root.astype(np.float64) ** 2)
-    powers = [np.linalg.matrix_power(A, s) for s in range(1, steps + 1)]
-    return sum(power @ D @ power for power in powers)
+    total, power = 0, np.eye(len(A))
+    for _ in range(steps):
+        power = power @ A
+        total = total + power @ D @ power
+    return total
 
 
 @pytest.mark.parametrize("steps", [5, 20, 64])
@@ -78,6 +81,37 @@ def test_weights_of_the_tail_are_those_of_the_literal_sum(values, n_first, steps
     expected = sum(q**s for s in range(n_first + 1, steps + 1))
     found = _leading.tail_weights(values, n_first, steps)
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(3, 30), st.sampled_from([0.0, 0.4, 0.9]), st.integers(0, 1000))
+def test_vectors_are_filtered_by_a_polynomial_that_is_small_below_the_edge(
+    n, edge, seed
+):
+    rng = np.random.default_rng(seed)
+    A, Q = rng.uniform(-1, 1, (n, n)), rng.normal(size=(n, 2))
+    A = (A + A.T) / np.linalg.norm(A + A.T, 2)
+    values, vectors = np.linalg.eigh(A)
+    if edge:
+        wanted = np.polynomial.chebyshev.chebval(values / edge, [0, 0, 0, 0, 1])
+    else:
+        wanted = values**4
+    expected = (vectors * wanted) @ (vectors.T @ Q)
+    found = _leading._filtered((A @ A).astype(np.float32), Q, edge)
+    size = 1 + np.abs(wanted).max()
+    assert np.abs(found - expected).max() < 1e-4 * size
+
+
+def test_the_edge_is_the_least_that_is_left_of_a_vector():
+    A, _ = walks_of(similarity.jaccard(clustered(n=500)))
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(len(A), 9)))[0]
+    left = np.linalg.svd(A.astype(np.float64) @ Q, compute_uv=False)
+    assert _leading._ritz_pairs(A, Q).edge == pytest.approx(left.min(), rel=1e-9)
+
+
+def test_the_start_is_fixed():
+    A, root = walks_of(similarity.jaccard(clustered(n=500)))
+    one, other = (_leading.sum_of_walks(A, root, 20) for _ in range(2))
+    assert np.array_equal(np.tril(one), np.tril(other))
 
 
 @given(st.integers(1, 30), st.integers(0, 1000))

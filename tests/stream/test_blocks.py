@@ -130,8 +130,22 @@ def test_every_source_gives_the_same_labels(tmp_path, labels, kind):
     else:
         parts = np.array_split(labels, 5)
         source = parts if kind == "list" else lambda: iter(parts)
-    found = streamed(Blocks(source, rows=100), 5, "ecpcs-mc")
+    blocks = Blocks(source, rows=100)
+    if kind in ("npy", "mapped", "zarr"):
+        assert max(block.n_rows for block in blocks) <= 128
+    found = streamed(blocks, 5, "ecpcs-mc")
     np.testing.assert_array_equal(found, in_memory(labels, 5, "ecpcs-mc"))
+
+
+def test_a_dask_array_of_unknown_lengths_is_read_in_its_pieces():
+    array = pytest.importorskip("dask.array")
+    table = random_ensemble(60, 4, 3, 0).labels
+    lazy = array.from_array(table, (25, 4))
+    blocks = Blocks(lazy[lazy[:, 0] >= 0])
+    assert [block.name for block in blocks] == ["block 1", "block 2", "block 3"]
+    kept = table[table[:, 0] >= 0]
+    found = np.asarray(consensus(blocks, 3, "eac", random_state=0))
+    np.testing.assert_array_equal(found, consensus(kept, 3, "eac", random_state=0))
 
 
 def table_of(blocks):

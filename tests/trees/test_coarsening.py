@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import reference
 from ensclust import EAC, ECPCSHC, CoAssociation, Ensemble, consensus, similarity
 from ensclust._trees import coarsening as module
+from ensclust._trees import linkage
 from ensclust._trees.coarsening import Coarsening
 from ensclust._trees.linkage import link
 from ensclust.metrics import ari
@@ -107,13 +108,34 @@ def test_a_merge_joins_the_nearest_of_those_that_were_compared(ens, window):
     n = len(operator.codes)
     coarse = coarsen(operator, n, window)  # nothing merged yet
     with narrow(window):
-        near, limit = coarse._search(0)
+        near, best = coarse._search(0)
     n_merges = n - 1
     if n_merges < 1:
         return
     known = [set(row[row >= 0].tolist()) for row in near]
-    coarse.merged, coarse.similarity = coarse._merge(near.copy(), limit, n_merges)
+    coarse.merged, coarse.similarity = coarse._merge(near.copy(), best, n_merges)
     replay_by_candidates(coarse, operator, known)
+
+
+@given(ensembles(max_objects=20), st.integers(2, 8))
+def test_exact_linkage_begins_with_merges_of_nearest_regions(ens, max_regions):
+    for operator in (CoAssociation(ens), enhanced(ens), simrank(ens)):
+        n = len(operator.codes)
+        coarse = Coarsening(operator, max_regions)
+        n_before = len(coarse.regions)
+        coarse.merge_exactly()
+        assert len(coarse.regions) == n - len(coarse.merged)
+        assert len(coarse.regions) < n_before or n_before == 1
+        replay_by_candidates(coarse, operator, [range(n)] * n)
+
+
+def test_the_tree_is_the_same_whether_exact_linkage_begins_without_a_matrix():
+    operator = enhanced(random_ensemble(1500, 12, 9, seed=1, noise=0.4))
+    usual = link(operator, max_regions=600)
+    with mock.patch.object(linkage, "FEW_BYTES", 4 * 599**2):
+        tree = link(operator, max_regions=600)
+    assert np.allclose(tree.heights, usual.heights, atol=1e-6)
+    assert all(ari(tree.cut(k), usual.cut(k)) == 1.0 for k in (5, 50, 500))
 
 
 @pytest.mark.slow

@@ -12,9 +12,10 @@ from scipy.spatial.distance import squareform
 import reference
 from ensclust import CoAssociation, Ensemble, similarity
 from ensclust._support import memory
-from ensclust._trees import linkage
+from ensclust._trees import linkage, routes
+from ensclust._trees import linkage as linkage_module
 from ensclust._trees.linkage import LINKAGES, _agglomerate, link
-from ensclust._trees.routes import LabelSpace, largest
+from ensclust._trees.routes import LabelSpace, Square, largest
 from ensclust.metrics import ari
 from strategies import ensembles, random_ensemble
 
@@ -269,7 +270,7 @@ def test_other_linkages_need_memory_for_what_the_first_merges_leave(kind):
     assert np.array_equal(
         link(operator, kind, max_memory=4 * n**2 - 1).merges, whole.merges
     )
-    needs = "distinct label rows needs a matrix of at least"
+    needs = f"linkage='{kind}' of {n} distinct label rows needs a matrix of at least"
     for max_memory in (n**2 - 1, n**2 + 4 * n):  # before the first merges, and after
         with pytest.raises(MemoryError, match=needs):
             link(operator, kind, max_memory=max_memory)
@@ -334,9 +335,37 @@ def test_progress_counts_the_merges_that_are_left(max_regions, monkeypatch):
         assert done[-1] < len(tree.heights)  # pairs of nearest neighbours come first
 
 
+def test_the_few_places_of_near_rows_are_looked_at_instead_of_a_matrix(monkeypatch):
+    """Many rows around a few centres: bounds tell where the nearest may be."""
+    monkeypatch.setattr(routes, "FEW_BYTES", 4 * 60**2)
+    monkeypatch.setattr(linkage_module, "FEW_BYTES", 4 * 60**2)
+    usual, routes_taken = linkage_module._agglomerate, []
+
+    def agglomerate(route, *args, **options):
+        routes_taken.append(route)
+        return usual(route, *args, **options)
+
+    monkeypatch.setattr(linkage_module, "_agglomerate", agglomerate)
+    rng = np.random.default_rng(0)
+    labels = 4 * rng.integers(0, 30, 1500)[:, None] + rng.integers(0, 4, (1500, 7))
+    local = enhanced(Ensemble(labels))
+    trees = [link(local, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    assert all(type(route) is LabelSpace and route.is_local for route in routes_taken)
+    assert np.array_equal(trees[0].merges, trees[1].merges)
+    usual_tree = link(local, max_memory=1)
+    assert np.allclose(trees[0].heights, usual_tree.heights, atol=1e-6)
+    del routes_taken[:]
+    for other in (
+        enhanced(Ensemble(rng.integers(0, 4, (700, 7)))),
+        CoAssociation(labels),
+    ):
+        link(other)
+    assert [type(route) for route in routes_taken] == [Square, Square]
+
+
 def test_chains_that_never_close_are_reported_not_followed_for_ever():
     class Ring:
-        unit = 1.0
+        unit, n_chains = 1.0, 64
 
         def survey(self, near, best):
             self.nearest(np.arange(3), near, best)

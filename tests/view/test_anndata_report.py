@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from ensclust import scverse
+from ensclust._files import h5ad
 from ensclust.cli import main
 
 anndata = pytest.importorskip("anndata", reason="needs the extra scverse")
@@ -42,6 +43,35 @@ def test_a_report_keeps_scanpys_colours_and_embedding(adata, tmp_path):
     adata.uns["consensus_colors"] = ["#112233"]  # of an earlier result
     scverse.report(adata, tmp_path / "r.html", keys=["a", "b"])
     assert "#112233" not in data_in(tmp_path / "r.html")["palette"]
+
+
+def test_a_report_needs_no_embedding_and_names_those_there_are(adata, tmp_path):
+    adata.obsm["X_pca"] = adata.obsm["X_umap"]
+    said = r"basis='X_tsne' is not in adata.obsm. Its entries: .*, X_umap, X_pca\."
+    with pytest.raises(ValueError, match=said):
+        scverse.report(adata, tmp_path / "r.html", basis="X_tsne")
+    del adata.obsm["X_umap"], adata.obsm["X_pca"]
+    scverse.report(adata, tmp_path / "r.html")
+    maps = data_in(tmp_path / "r.html")["scatter"]["maps"]
+    assert "features" not in [one["of"] for one in maps]
+
+
+def test_a_report_reads_a_file_that_stays_on_disk(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    scverse.report(backed, tmp_path / "r.html")
+    backed.file.close()
+    assert data_in(tmp_path / "r.html")["clusters"]["names"] == ["0", "1"]
+
+
+@pytest.mark.parametrize("column", ["a", "number", "gone"])
+def test_colours_of_a_file_are_those_of_categories(adata, column, tmp_path):
+    adata.obs["number"] = np.arange(6)
+    adata.uns |= {f"{name}_colors": ["#112233"] * 3 for name in ("number", "gone")}
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    known = h5ad.colors(tmp_path / "cells.h5ad", "consensus")
+    assert known == {"0": "#112233", "1": "#445566"}
+    assert h5ad.colors(tmp_path / "cells.h5ad", column) is None
 
 
 def test_the_command_line_keeps_them_too(adata, tmp_path):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib import pyplot
 from sklearn.cluster import KMeans
@@ -552,6 +552,7 @@ def test_a_tree_can_be_drawn_from_base_clusterings():
 # --- how clusters split from one clustering to the next
 
 
+@example(Ensemble(np.array([[0, -1, 0], [1, -1, 0]])))  # a clustering without a cluster
 @given(ensembles())
 def test_edges_of_the_tree_are_shares_of_the_lower_cluster(ens):
     if ens.absent().all():

@@ -74,6 +74,21 @@ def test_neighbours_on_the_map_are_often_together():
     assert (labels[nearest] == labels[:, None]).mean() > 0.97
 
 
+def test_groups_stay_whole_wherever_the_layout_starts():
+    labels = ensclust.consensus(RUNS, 6, random_state=0)
+    one_hot = scatter._one_hot(RUNS, np.arange(len(X)))
+    start = scatter._components(one_hot)[0][:, :2]
+    for seed in range(40):
+        moved = start * (
+            1 + 1e-7 * np.random.default_rng(seed).normal(size=start.shape)
+        )
+        places = ensemble_map(one_hot, moved)
+        squared = ((places[:, None] - places) ** 2).sum(axis=2)
+        np.fill_diagonal(squared, np.inf)
+        nearest = np.argsort(squared, axis=1)[:, :5]
+        assert (labels[nearest] == labels[:, None]).mean() > 0.97, seed
+
+
 def test_the_map_is_always_the_same():
     rows = np.arange(240)
     one_hot = scatter._one_hot(RUNS, rows)

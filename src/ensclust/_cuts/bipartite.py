@@ -220,7 +220,7 @@ class BipartiteGraph:
         are not objects, (m, Nc).
 
         Time N M^2 / 2 and the products with R, memory 16 bytes per object and about
-        five Nc x Nc matrices.
+        six Nc x Nc matrices.
         """
         total = np.asarray(R.sum(axis=1)).ravel()
         total[total > 0] = np.maximum(total[total > 0], _LEAST * total.max())

@@ -11,6 +11,7 @@ import numpy as np
 from ensclust import _kernels
 
 MAX_ROUNDS = 21
+_WELL_CONDITIONED = 1e-6  # smallest square of a singular value, of the largest
 
 
 def partitions(rows: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
@@ -30,36 +31,35 @@ def partitions(rows: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
         start and n k^2 + k^3 per round.
     """
     known: dict[bytes, tuple[np.ndarray, int]] = {}
-    return [_rotate(rows, rows[own].T, known) for own in first_axes(rows, starts)]
+    return [_rotate(rows, axis, known) for axis in first_partitions(rows, starts)]
 
 
-def first_axes(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return k rows for each start, (s, k), each the farthest from those before it."""
-    k = rows.shape[1]
-    chosen = np.empty((len(starts), k), np.int64)
-    chosen[:, 0] = starts
-    closeness = np.zeros((len(starts), len(rows)))
-    for j in range(1, k):
-        products = rows[chosen[:, j - 1]] @ rows.T
-        closeness += np.abs(products, out=products)
-        chosen[:, j] = closeness.argmin(axis=1)
-    return chosen
+def first_partitions(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return for each start the axis that each row is nearest to, (s, n).
+
+    The axes are k of the rows: the start, then always the farthest from those before.
+    """
+    n, k = rows.shape
+    last, closeness = starts.astype(np.int64), np.zeros((len(starts), n))
+    highest = np.full((len(starts), n), -np.inf)
+    nearest = np.zeros((len(starts), n), np.int64)
+    for j in range(k):
+        distinct, which = np.unique(last, return_inverse=True)
+        products = rows[distinct] @ rows.T
+        _kernels.parts.add_axis(products, which, j, closeness, highest, nearest, last)
+    return nearest
 
 
-def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
+def _rotate(rows: np.ndarray, axis: np.ndarray, known: dict) -> np.ndarray:
     """Rotate until the nearest axis of each row is stable; return the parts.
 
     ``known`` has the partitions that were reached before, with where they lead and in
     how many rounds.
     """
     n, k = rows.shape
-    axis = np.full(n, -1)
     trail: list[bytes] = []
     for done in range(MAX_ROUNDS):
-        nearest = np.argmax(rows @ rotation, axis=1)
-        if np.array_equal(nearest, axis):
-            break
-        axis, parts, sums = nearest, np.empty(n, np.int64), np.zeros((k, k))
+        parts, sums = np.empty(n, np.int64), np.zeros((k, k))
         n_parts = _kernels.parts.sum_rows(rows, axis, np.full(k, -1), parts, sums)
         key = parts.tobytes()
         # With an empty part the rotation is not unique: rounding decides.
@@ -69,10 +69,25 @@ def _rotate(rows: np.ndarray, rotation: np.ndarray, known: dict) -> np.ndarray:
                 _remember(known, trail, end, n_rounds)
                 return end
         trail.append(key)
-        left, _, right = np.linalg.svd(sums)
-        rotation = right.T @ left.T
+        nearest = np.argmax(rows @ _rotation(sums), axis=1)
+        if np.array_equal(nearest, axis):
+            break
+        axis = nearest
     _remember(known, trail, parts, 1)
     return parts
+
+
+def _rotation(sums: np.ndarray) -> np.ndarray:
+    """Return the rotation of rows that brings the sum of each part nearest its axis.
+
+    It is V U^T of the singular value decomposition U S V^T, found from the smaller
+    problem of V and S^2 alone unless squares would lose too many digits.
+    """
+    squares, vectors = np.linalg.eigh(sums.T @ sums)
+    if squares[0] > _WELL_CONDITIONED * squares[-1]:
+        return (vectors / np.sqrt(squares)) @ (sums @ vectors).T
+    left, _, right = np.linalg.svd(sums)
+    return right.T @ left.T
 
 
 def _remember(known: dict, trail: list[bytes], end: np.ndarray, n_rounds: int) -> None:

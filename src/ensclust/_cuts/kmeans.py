@@ -36,35 +36,31 @@ _REST = 1e-3  # largest share of all squared distances of a drawn row
 class Rows(NamedTuple):
     """Rows as kernels take them: an array, or the three arrays of a CSR matrix."""
 
-    X: np.ndarray
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
+    X: Any  # None if rows are sparse
+    data: Any  # None if they are dense, as the next two
+    indices: Any
+    indptr: Any
     shape: tuple[int, int]
+    dtype: np.dtype
 
     @classmethod
     def of(cls, X: Any) -> Rows:
         """Return the rows of an array or CSR matrix of floats."""
-        none = np.empty(0, np.int32)
         if not sparse.issparse(X):
-            return cls(np.ascontiguousarray(X), X[:0, 0].copy(), none, none, X.shape)
+            whole = np.ascontiguousarray(X)
+            return cls(whole, None, None, None, X.shape, X.dtype)
         X = X if X.has_sorted_indices else X.sorted_indices()
-        empty = np.empty((0, 0), X.dtype)
-        return cls(empty, X.data, X.indices, X.indptr.astype(np.int64), X.shape)
+        start = X.indptr.astype(np.int64)
+        return cls(None, X.data, X.indices, start, X.shape, X.dtype)
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> tuple[Any, ...]:
         """The arrays, as the first arguments of a kernel."""
         return self[:4]
 
-    @property
-    def dtype(self) -> np.dtype:
-        """The type of the numbers."""
-        return self.data.dtype
-
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return some rows as an array."""
-        if len(self.X):
+        if self.X is not None:
             return self.X[rows]
         shape = self.shape
         whole = sparse.csr_array((self.data, self.indices, self.indptr), shape=shape)
@@ -101,13 +97,13 @@ class Rows(NamedTuple):
         """
         own = [half_norms(c) for c in centres] if halves is None else halves
         start = np.cumsum([0, *(_four(len(c)) for c in centres)])
-        n_columns = _four(self.shape[1]) if len(self.X) else self.shape[1]
+        n_columns = _four(self.shape[1]) if self.X is not None else self.shape[1]
         W = np.zeros((start[-1], n_columns), self.dtype)
         half = np.full(start[-1], np.inf, self.dtype)
         for a, run, norms in zip(start, centres, own, strict=False):
             W[a : a + len(run), : self.shape[1]] = run
             half[a : a + len(run)] = norms
-        return (W if len(self.X) else np.ascontiguousarray(W.T)), half, start
+        return (W if self.X is not None else np.ascontiguousarray(W.T)), half, start
 
 
 def half_norms(centres: np.ndarray) -> np.ndarray:
@@ -198,6 +194,7 @@ class _Run:
         self.slack = np.full(n, -np.inf, rows.dtype) if bounds else None
         self.moves = np.zeros(k)
         self.apart = np.zeros(2)
+        self.W, self.half, _ = rows.packed([centres])
         self.sums = np.zeros((k, rows.shape[1]), np.int64)
         self.counts = np.zeros(k, np.int64)
 
@@ -211,7 +208,7 @@ class _Run:
         n_moved = _kernels.kmeans.iterate(
             *self.rows.arrays,
             *(norms, longest, unit, scale, self.centres, self.moves, self.apart),
-            *(self.labels, slack, self.sums, self.counts),
+            *(self.W, self.half, self.labels, slack, self.sums, self.counts),
         )
         self.n_iter += 1
         if self._repair():
@@ -280,7 +277,7 @@ class _PlusPlus:
         self.norms[: len(norms)] = norms
         self.tiles = np.empty((0, 0, lanes), rows.dtype)
         n_columns = _four(rows.shape[1])
-        if len(rows.X) and len(self.norms) * n_columns <= _MAX_TILES:
+        if rows.X is not None and len(self.norms) * n_columns <= _MAX_TILES:
             whole = np.zeros((len(self.norms), n_columns), rows.dtype)
             whole[: len(norms), : rows.shape[1]] = rows.X
             turned = whole.reshape(self.n_tiles, lanes, n_columns).transpose(0, 2, 1)

@@ -11,6 +11,7 @@ from scipy.sparse import csgraph
 
 from ensclust import _kernels
 from ensclust._cuts.short_walks import ShortWalks
+from ensclust._cuts.walks import Walks
 from ensclust._ensemble.flow import Counts
 from ensclust._support import parallel
 from ensclust._support.validation import check_steps
@@ -124,7 +125,7 @@ class TrajectorySimilarity:
         Length T of the walks.
     exact : bool, default=True
         Whether PTS is exact to float64 rounding. If not, it is computed in float32,
-        with errors below 1e-4.
+        with estimated errors below 1e-4.
     n_jobs : int or None
         Number of threads; None means one per core.
 
@@ -164,7 +165,7 @@ class TrajectorySimilarity:
     ):
         self.shape = neighbors.shape
         self.steps = check_steps(steps)
-        kind: type[_Part] | type[ShortWalks] = _Part if exact else ShortWalks
+        kind = Walks if exact else ShortWalks
         tasks = [
             (neighbors, sizes, members, self.steps)
             for members in _components(neighbors)
@@ -212,48 +213,6 @@ class TrajectorySimilarity:
         return mirrored(square, n_jobs)
 
 
-class _Part:
-    """Whole components of the graph, the walks in them and their norms."""
-
-    dtype = np.float64
-
-    def __init__(
-        self,
-        neighbors: sparse.csr_array,
-        sizes: np.ndarray,
-        members: np.ndarray,
-        steps: int,
-    ):
-        P = _transitions(neighbors[members][:, members], sizes[members])
-        self.members, self.steps = members, steps
-        self.forward, self.backward = _arrays(P), _arrays(P.T.tocsr())
-        self.is_isolated = np.diff(P.indptr) == 0
-        self.squared_norms = np.empty(len(members))
-
-    @property
-    def width(self) -> int:
-        return _kernels.walks.WIDTH
-
-    def measure(self, first: int, last: int) -> None:
-        _kernels.walks.squared_norms(
-            *self.backward, self.steps, self.squared_norms, first, last
-        )
-
-    def settle(self) -> None:
-        pass
-
-    def correlate(self, rows: sparse.csc_array, columns, out: np.ndarray) -> None:
-        norms = np.sqrt(np.where(self.is_isolated, 1.0, self.squared_norms))[:, None]
-        given = rows[:, columns].toarray()
-        walks = np.empty((self.steps + 1, len(self.members), _kernels.walks.WIDTH))
-        walks[0] = 0
-        walks[0, :, : len(columns)] = given / norms
-        _kernels.walks.correlate(*self.backward, *self.forward, walks)
-        found = walks[0, :, : len(columns)] / norms
-        found[self.is_isolated] = given[self.is_isolated]
-        out[self.members[:, None], columns] = found
-
-
 def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
     """Return the possible co-associations, ascending, and the position of each ratio.
 
@@ -266,19 +225,6 @@ def _ranked_ratios(ensemble: Counts) -> tuple[np.ndarray, np.ndarray]:
     # Correctly rounded, so equal fractions are equal floats.
     values, rank = np.unique(ratio, return_inverse=True)
     return values, rank.astype(np.uint16 if len(rank) <= 2**16 else np.int32)
-
-
-def _transitions(neighbors: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:
-    """Return P; rows without neighbours stay empty."""
-    P = sparse.csr_array(neighbors, dtype=np.float64, copy=True)
-    P.data *= np.asarray(sizes, np.float64)[P.indices]
-    P.data /= np.repeat(P.sum(axis=1), np.diff(P.indptr))
-    return P
-
-
-def _arrays(P: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arrays for kernels; SciPy's integers are 32 or 64 bits wide."""
-    return P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
 
 
 def _components(graph: sparse.csr_array) -> list[np.ndarray]:

@@ -27,7 +27,8 @@ from ensclust._trees.known_rows import Affinity, KnownRows, histogram
 
 _OFFSET = 0.5  # added to the diagonal; twice it is added to every degree
 _WEAKEST = 1e-6  # weights up to this are dropped
-_MAX_WORK = 5e8  # starts times n k^2: a few seconds
+_MAX_WORK = 2e7  # starts times n k^2: all starts of 400 nodes and 30 parts
+_MAX_EXACT_WORK = 5e8
 
 _METIS_TOTAL = 1e8  # METIS takes integers: weights are scaled to sum to this
 _SPARSE_TOTAL = 1e9  # with millions of edges, in 32 bits
@@ -44,7 +45,8 @@ class NormalisedCut:
     mass : ndarray of shape (n,) or None
         How many nodes each one represents, above 0; None means one each.
     exact : bool, default=False
-        Whether LAPACK computes the eigenvectors for any number of nodes.
+        Whether LAPACK computes the eigenvectors for any number of nodes, and 50 starts
+        are tried up to n k^2 = 10^7.
 
     Notes
     -----
@@ -52,7 +54,7 @@ class NormalisedCut:
     Yu and Shi (2003). Rows to start from are drawn from the nodes in order of degree,
     so that the result does not depend on the numbering of nodes. Time n^3 once for the
     eigenvectors (n^2 k above 1,000 nodes, where they are found by iteration), then for
-    each number of parts n k^2 per round and start. Memory 2 n^2.
+    each number of parts n k^2 per round and start. Memory n^2, and n^2 more for LAPACK.
 
     Examples
     --------
@@ -69,10 +71,8 @@ class NormalisedCut:
         exact: bool = False,
     ):
         self._graph, self._degree = _regularised(check_square(W, "W"), mass)
-        root = np.sqrt(self._degree)
-        normalised = self._graph / root[:, None]
-        normalised /= root
-        self._spectrum = Spectrum(normalised, exact=exact)
+        self._spectrum = Spectrum(self._graph, np.sqrt(self._degree), exact=exact)
+        self._max_work = _MAX_EXACT_WORK if exact else _MAX_WORK
 
     def __len__(self) -> int:
         return len(self._graph)
@@ -99,7 +99,7 @@ class NormalisedCut:
         random_state : int, RandomState instance or None
             Determines the rows at which the discretisation starts.
         n_starts : int, default=50
-            Number of starts, fewer (but at least 5) if n k^2 is above 10^7; the
+            Number of starts, fewer (but at least 5) if n k^2 is above 4 * 10^5; the
             partition with the smallest :func:`ncut_value` is kept.
 
         Returns
@@ -117,7 +117,7 @@ class NormalisedCut:
         np.divide(rows, length, out=rows, where=length > 0)
         by_degree = np.argsort(-self._degree, kind="stable")
         rng = check_random_state(random_state)
-        n_starts = min(n_starts, max(5, int(_MAX_WORK / (n * k**2))))
+        n_starts = min(n_starts, max(5, int(self._max_work / (n * k**2))))
         starts = by_degree[rng.permutation(n)[:n_starts]]
         with parallel.one_blas_thread():  # the matrices are too small for more
             found = discretise.partitions(rows, starts)

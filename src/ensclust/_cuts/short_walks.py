@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from ensclust import _kernels
+from ensclust._cuts.walks import Walks
 from ensclust.similarity._leading import orthonormal, tail_weights
 
 _TOLERANCE = 4e-5  # for the share of S_ii that is left out; PTS is off by twice that
@@ -51,19 +52,8 @@ class Leading(NamedTuple):
     inner: np.ndarray
 
 
-class ShortWalks:
-    """Whole components of the graph of microclusters, and the walks in them.
-
-    Parameters
-    ----------
-    neighbors : sparse array of shape (F, F)
-        Symmetric similarities of microclusters.
-    sizes : ndarray of shape (F,)
-        Objects of each.
-    members : ndarray of shape (n,)
-        The microclusters of these components.
-    steps : int
-        Length of the walks.
+class ShortWalks(Walks):
+    """Walks that end when their leading eigenvectors say enough about the rest.
 
     Notes
     -----
@@ -76,19 +66,9 @@ class ShortWalks:
 
     dtype = np.float32
 
-    def __init__(
-        self,
-        neighbors: sparse.csr_array,
-        sizes: np.ndarray,
-        members: np.ndarray,
-        steps: int,
-    ):
-        self.members, self.steps = members, steps
-        weights = neighbors[members][:, members]
-        own = np.asarray(sizes, np.float64)[members]
-        degree = weights @ own
-        self.is_isolated = degree == 0
-        scale = np.sqrt(own / np.where(self.is_isolated, 1.0, degree))
+    def _prepare(self, weights: sparse.csr_array, sizes: np.ndarray) -> None:
+        degree = weights @ sizes
+        scale = np.sqrt(sizes / np.where(degree == 0, 1.0, degree))
         data = weights.data * scale[weights.indices]
         data *= np.repeat(scale, np.diff(weights.indptr))
         self._graph = (
@@ -96,11 +76,10 @@ class ShortWalks:
             weights.indices.astype(np.int32),
             data.astype(np.float32),
         )
-        self._mass = (own * degree).astype(np.float32)
-        self.squared_norms = np.empty(len(members))
-        self._walked = np.zeros(len(members), np.int64)
-        self._expected = np.zeros((0, len(members)))
-        self._leading = self._find_leading() if steps >= _FEWEST else None
+        self._mass = (sizes * degree).astype(np.float32)
+        self._walked = np.zeros(len(sizes), np.int64)
+        self._expected = np.zeros((0, len(sizes)))
+        self._leading = self._find_leading() if self.steps >= _FEWEST else None
         if self._leading is not None:
             self._expected = self._expect(self._leading)
 
@@ -138,22 +117,15 @@ class ShortWalks:
                 thin += across * values**s
         self._thin = thin.astype(np.float32)
 
-    def correlate(self, rows: sparse.csc_array, columns, out: np.ndarray) -> None:
-        """Fill rows and columns of PTS X, for X given by its rows of these members."""
-        norms = np.sqrt(np.where(self.is_isolated, 1.0, self.squared_norms))[:, None]
-        given = rows[:, columns].toarray()
-        shape = (self._n_first + 1, len(self.members), self.width)
-        walks = np.empty(shape, np.float32)
-        walks[0] = 0
-        walks[0, :, : len(columns)] = given / norms
+    def _sum_of_walks(self, V: np.ndarray) -> np.ndarray:
+        """Return the sum of N^s B N^s V over the steps, in ``width`` columns."""
+        walks = self._room(V, self._n_first)
         rest: np.ndarray | float = 0.0
         if self._thin is not None and self._leading is not None:
             U = self._leading.vectors
             rest = U @ (self._thin.T @ walks[0]) + self._thin @ (U.T @ walks[0])
         _kernels.symmetric.correlate(*self._graph, self._mass, walks)
-        found = ((walks[0] + rest) / norms)[:, : len(columns)]
-        found[self.is_isolated] = given[self.is_isolated]
-        out[self.members[:, None], columns] = found
+        return walks[0] + rest
 
     def _expect(self, leading: Leading) -> np.ndarray:
         """Return the diagonal of the approximation of N^s B N^s, (steps, n)."""

@@ -1,6 +1,5 @@
 """Leading eigenvectors of a symmetric matrix, for one number of them or many."""
 
-from contextlib import nullcontext
 from functools import cached_property, partial
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.linalg import lapack
 from ensclust._support import parallel
 
 _SMALL = 1000  # rows up to which one thread works
+_MEDIUM = 3000  # the same for iteration, whose products are thin
 _LARGE = 1000  # rows from which a few eigenvectors are found by iteration
 _NARROWEST = 32  # vectors that are iterated together, then twice as many, and so on
 _BLOCKS = 7  # powers of the matrix in one basis
@@ -23,7 +23,9 @@ class Spectrum:
     Parameters
     ----------
     A : ndarray of shape (n, n)
-        A symmetric float64 matrix, which is overwritten.
+        A symmetric float64 matrix, which is overwritten unless ``root`` is given.
+    root : ndarray of shape (n,) or None
+        The eigenvectors are those of A_ij / (root_i root_j); None means of A.
     exact : bool, default=False
         Whether LAPACK computes the vectors for any number of rows.
 
@@ -46,8 +48,10 @@ class Spectrum:
     (array([3.]), array([[0.707, 0.707]]))
     """
 
-    def __init__(self, A: np.ndarray, *, exact: bool = False):
-        self._matrix, self._exact = A, exact
+    def __init__(
+        self, A: np.ndarray, root: np.ndarray | None = None, *, exact: bool = False
+    ):
+        self._matrix, self._root, self._exact = A, root, exact
         self._iterations: dict[int, _Iteration] = {}
 
     def __len__(self) -> int:
@@ -61,12 +65,11 @@ class Spectrum:
             while 7 * width < 8 * k:
                 width *= 2
             if width not in self._iterations:
-                self._iterations[width] = _Iteration(self._matrix, width)
+                self._iterations[width] = _Iteration(self._matrix, self._root, width)
             found = self._iterations[width].leading(k)
             if found is not None:
                 return found
-        # On small matrices threads wait for each other longer than they work.
-        with parallel.one_blas_thread() if n < _SMALL else nullcontext():
+        with parallel.one_blas_thread_if(n < _SMALL):
             return self._vectors(k)
 
     @cached_property
@@ -78,7 +81,12 @@ class Spectrum:
         # The transpose, which is the same matrix, is in the order of LAPACK. Iteration
         # needs the matrix once more.
         may_iterate = len(self) > _LARGE and not self._exact
-        A = self._matrix.copy() if may_iterate else self._matrix
+        A = self._matrix
+        if self._root is not None:
+            A = A / self._root[:, None]
+            A /= self._root
+        elif may_iterate:
+            A = A.copy()
         n = len(A)
         n_work = int(lapack.dsyevr_lwork(n, lower=1)[0])
         reduced = lapack.dsytrd(A.T, lower=1, lwork=n_work - 5 * n, overwrite_a=1)
@@ -116,8 +124,9 @@ class _Iteration:
     other k needed.
     """
 
-    def __init__(self, A: np.ndarray, width: int):
+    def __init__(self, A: np.ndarray, root: np.ndarray | None, width: int):
         self._matrix = A
+        self._root = np.ones((len(A), 1)) if root is None else root[:, None]
         start = np.random.default_rng(0).standard_normal((len(A), width))
         self._next = np.linalg.qr(start)[0]
         self._rounds: list[tuple[np.ndarray, np.ndarray, int]] = []
@@ -126,7 +135,8 @@ class _Iteration:
         """Return the k largest eigenvalues and vectors, None without convergence."""
         for i in range(_RESTARTS):
             if i == len(self._rounds):
-                self._rounds.append(self._go_on())
+                with parallel.one_blas_thread_if(len(self._matrix) < _MEDIUM):
+                    self._rounds.append(self._go_on())
             values, vectors, n_settled = self._rounds[i]
             if n_settled >= k:
                 return values[-k:], vectors[:, -k:].copy()
@@ -136,7 +146,9 @@ class _Iteration:
         """Return eigenvalues, vectors, and how many of the largest have converged."""
         basis, product = self._krylov(self._next)
         width = self._next.shape[1]
-        values, turn = linalg.eigh(basis.T @ product, check_finite=False, driver="evd")
+        inner = basis.T @ product
+        with parallel.one_blas_thread():  # several would wait longer than they work
+            values, turn = linalg.eigh(inner, check_finite=False, driver="evd")
         values, turn = values[-width:], turn[:, -width:]
         self._next = basis @ turn
         off = np.linalg.norm(product @ turn - self._next * values, axis=0)
@@ -152,10 +164,17 @@ class _Iteration:
         for i in range(_BLOCKS):
             begin, end = width * i, width * (i + 1)
             basis[:, begin:end] = Q
-            Q = product[:, begin:end] = self._matrix @ Q
+            Q = self._matrix @ (Q / self._root)
+            Q /= self._root
+            product[:, begin:end] = Q
             if i < _BLOCKS - 1:
-                known = basis[:, :end]
-                for _ in range(2):  # one pass leaves too much of the known vectors
-                    Q = Q - known @ (known.T @ Q)
-                Q = np.linalg.qr(Q)[0]
+                Q = _orthonormal(Q, basis[:, :end])
         return basis, product
+
+
+def _orthonormal(Q: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return a basis of what Q has beside the orthonormal columns ``known``."""
+    with parallel.one_blas_thread():  # several would wait longer than they work
+        for _ in range(2):  # one pass leaves too much of the known vectors
+            Q = Q - known @ (known.T @ Q)
+        return np.linalg.qr(Q)[0]

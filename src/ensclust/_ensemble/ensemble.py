@@ -482,7 +482,10 @@ class Ensemble:
             (self.columns, self.offsets, pairs[a:b, 0], pairs[a:b, 1], overlap)
             for a, b in spans
         ]
-        parallel.run(_kernels.counting.count_pairs, tasks, n_jobs=n_jobs)
+        counting = _kernels.counting
+        is_narrow = self.columns.itemsize == 1
+        count = counting.count_pairs_of_bytes if is_narrow else counting.count_pairs
+        parallel.run(count, tasks, n_jobs=n_jobs)
         return overlap
 
     def _weighted_intersections(self) -> np.ndarray:

@@ -162,7 +162,7 @@ def generate(
     >>> [round(adjusted_rand_score(moon, labels), 1) for labels in runs.labels.T]
     [0.3, 1.0, 0.3, 1.0]
 
-    Clusterers of several kinds, each on 80 % of the objects:
+    Clusterers of several kinds, each on 80% of the objects:
 
     >>> from sklearn.cluster import AgglomerativeClustering, KMeans
     >>> base = [KMeans(), AgglomerativeClustering()]

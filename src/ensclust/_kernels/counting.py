@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensclust._kernels._jit import jit
+from ensclust._kernels._jit import inlined_jit, jit
 
 
 @jit
@@ -18,24 +18,32 @@ def count_pairs(
     Pairs touch disjoint blocks of ``overlap``, so threads may share it. A table is
     counted in uint32: N < 2^32.
     """
-    bytes_table = np.zeros((256, 256), np.uint32)
     for b in range(first.shape[0]):
         m, q = first[b], second[b]
-        k_m = start[m + 1] - start[m]
-        k_q = start[q + 1] - start[q]
-        if codes.itemsize == 1:
-            table = bytes_table
-            count_bytes(codes[m], codes[q], k_m, table.reshape(-1))
-        else:
-            table = count_any(codes[m], codes[q], k_m, k_q)
-        for a in range(k_m):
-            for c in range(k_q):
-                count = np.int64(table[a, c])
-                overlap[start[m] + a, start[q] + c] += count
-                overlap[start[q] + c, start[m] + a] += count
+        k_m, k_q = start[m + 1] - start[m], start[q + 1] - start[q]
+        tables = count_any(codes[m], codes[q], k_m, k_q)
+        for half in range(2):
+            add_table(tables[half], start[m], start[q], k_m, k_q, overlap)
 
 
 @jit
+def count_pairs_of_bytes(
+    codes,  # IN (M, N) uint8, as in count_pairs
+    start,  # IN
+    first,  # IN
+    second,  # IN
+    overlap,  # OUT
+):
+    """Like count_pairs, for labels of one byte, which are counted faster."""
+    table = np.empty((256, 256), np.uint32)
+    for b in range(first.shape[0]):
+        m, q = first[b], second[b]
+        k_m, k_q = start[m + 1] - start[m], start[q + 1] - start[q]
+        count_bytes(codes[m], codes[q], k_m, table.reshape(-1))
+        add_table(table, start[m], start[q], k_m, k_q, overlap)
+
+
+@inlined_jit
 def count_bytes(left, right, k_left, table):
     """Count pairs of labels below 256 without a multiplication or a bound to check.
 
@@ -48,18 +56,28 @@ def count_bytes(left, right, k_left, table):
         table[(np.uint16(left[i]) << np.uint16(8)) | np.uint16(right[i])] += one
 
 
-@jit
+@inlined_jit
 def count_any(left, right, k_left, k_right):
-    """Count pairs of labels; those that mean "not clustered" go to a last row, column.
+    """Count pairs of labels in two tables, to be added up.
 
-    Two tables take turns, so that equal neighbouring rows do not have to wait for each
-    other's store.
+    Those that mean "not clustered" go to a last row, column. The tables take turns, so
+    that equal neighbouring rows do not have to wait for each other's store.
     """
     tables = np.zeros((2, k_left + 1, k_right + 1), np.uint32)
     for i in range(left.shape[0]):
         a = min(np.int64(left[i]), k_left)
         tables[i % 2, a, min(np.int64(right[i]), k_right)] += 1
-    return tables[0] + tables[1]
+    return tables
+
+
+@inlined_jit
+def add_table(table, i, j, k_left, k_right, overlap):
+    """Add the counts of one table to both triangles, at (i, j) and (j, i)."""
+    for a in range(k_left):
+        for c in range(k_right):
+            count = np.int64(table[a, c])
+            overlap[i + a, j + c] += count
+            overlap[j + c, i + a] += count
 
 
 @jit

@@ -8,7 +8,9 @@ of the features, so that it depends on the two alone: neither on the position of
 row nor on the rows around it, nor on dense or sparse storage.
 
 Rows come as four arrays: ``X`` of shape (n, d) if they are dense, with ``data``,
-``indices`` and ``indptr`` empty, or these three as in a CSR matrix, with ``X`` empty.
+``indices`` and ``indptr`` None, or these three as in a CSR matrix, with ``X`` None.
+Each branch is for arrays that are not None, since Numba leaves out those for None: that
+halves the time of compilation, and one kind does not see the type of the other.
 Their type, float32 or float64, is that of all scores. Centres ``W`` come with columns
 of zeros up to a multiple of four and with rows up to a multiple of four for each run,
 whose ``half`` is infinite; for sparse rows they are transposed, (d, K).
@@ -16,7 +18,7 @@ whose ``half`` is infinite; for sparse rows they are transposed, (d, K).
 
 import numpy as np
 
-from ensclust._kernels._jit import fused_jit, jit
+from ensclust._kernels._jit import fused_jit, inlined_jit, jit
 
 LANES = 128  # rows of a tile
 
@@ -169,13 +171,28 @@ def add_row(
     sums,  # INOUT (d,) int64
 ):
     """Add a row to a sum in fixed point, where the order does not matter."""
-    if X.shape[0] > 0:
+    if X is not None:
         x = X[i]
         for f in range(x.shape[0]):
             sums[f] += np.int64(np.rint(np.float64(x[f]) * scale))
-    else:
+    if data is not None:
         for p in range(indptr[i], indptr[i + 1]):
             sums[indices[p]] += np.int64(np.rint(np.float64(data[p]) * scale))
+
+
+@jit
+def scratch(
+    half,  # IN, as in label
+    n_columns,  # of a tile, D
+):
+    """Return arrays for the rows of a tile: their numbers, and what is found for them.
+
+    Kernels share this one because Numba takes long to compile an allocation.
+    """
+    tile = np.zeros((n_columns, LANES), half.dtype)
+    found = np.zeros((7, LANES), half.dtype)
+    nearest, rows = np.zeros(LANES, np.int32), np.zeros(LANES, np.int64)
+    return tile, found[:4], found[4], found[5], found[6], nearest, rows
 
 
 @jit
@@ -192,23 +209,19 @@ def label(
     i1,
 ):
     """Write the nearest centre of rows i0..i1-1 in each run, lowest of equals."""
-    dtype = W.dtype
-    is_dense = X.shape[0] > 0
-    tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
-    score = np.empty((4, LANES), dtype)
-    best, second = np.empty(LANES, dtype), np.empty(LANES, dtype)
-    nearest, rows = np.empty(LANES, np.int32), np.empty(LANES, np.int64)
+    n_columns = 0 if X is None else W.shape[1]
+    tile, score, best, second, _, nearest, rows = scratch(half, n_columns)
     for begin in range(i0, i1, LANES):
         n_rows = min(LANES, i1 - begin)
         for r in range(n_rows):
             rows[r] = begin + r
-        if is_dense:
+        if X is not None:
             turn(X, rows, n_rows, tile)
         for m in range(start.shape[0] - 1):
             a, b = start[m], start[m + 1]
-            if is_dense:
+            if X is not None:
                 nearest_two(tile, W, half, a, b, score, best, second, nearest)
-            else:
+            if data is not None:
                 nearest_two_sparse(
                     *(data, indices, indptr, rows, n_rows),
                     *(W, half, a, b, best, second, nearest),
@@ -236,24 +249,26 @@ def add_nearest(
     """Add each of the rows i0..i1-1 to its nearest centre in each run."""
     n_features = sums.shape[1]
     fixed = np.zeros(n_features, np.int64)
+    zero = np.int64(0)  # kernels are compiled again for a literal 0
     for begin in range(i0, i1, LANES):
         end = min(begin + LANES, i1)
-        label(
-            *(X[begin:end], data, indices, indptr[begin : end + 1]),
-            *(W, half, start, labels, 0, end - begin),
-        )
+        more = (W, half, start, labels, zero, end - begin)
+        if X is not None:
+            label(X[begin:end], data, indices, indptr, *more)
+        if data is not None:
+            label(X, data, indices, indptr[begin : end + 1], *more)
         for r in range(end - begin):
-            if X.shape[0] > 0:
+            if X is not None:
                 fixed[:] = 0
                 add_row(X, data, indices, indptr, begin + r, scale, fixed)
             for m in range(start.shape[0] - 1):
                 c = start[m] + labels[m, r]
                 counts[c] += 1
                 own = sums[c]
-                if X.shape[0] > 0:
+                if X is not None:
                     for f in range(n_features):
                         own[f] += fixed[f]
-                else:
+                if data is not None:
                     add_row(X, data, indices, indptr, begin + r, scale, own)
 
 
@@ -270,6 +285,8 @@ def iterate(
     centres,  # INOUT (k, d), of one run
     moves,  # INOUT (k,) float64, last move of each centre
     apart,  # INOUT (2,) float64, least distance of two: as measured, and a bound now
+    W,  # WORK, the centres as in label, padding included
+    half,  # WORK
     labels,  # INOUT (n,) int32, -1 at first
     slack,  # INOUT (n,), lower bound on how much farther the second nearest centre is
     sums,  # INOUT (k, d) int64, of the rows of each centre
@@ -285,26 +302,27 @@ def iterate(
     is at least the distance of two centres.
     """
     k, d = centres.shape
-    dtype = norms.dtype
-    W, half = pack(centres, X.shape[0] > 0)
+    pack(centres, X is not None, W, half)
     largest = farthest = 0.0  # Numba takes half a second to compile max()
     for c in range(k):
         largest = max(largest, np.float64(half[c]))
         farthest = max(farthest, moves[c])
     size = np.sqrt(2 * largest)
     steps = (d + 5) * unit
-    error = np.array([3 * steps * largest, 3 * steps * size, 8 * unit]).astype(dtype)
+    error = np.empty(3, norms.dtype)
+    error[0], error[1], error[2] = 3 * steps * largest, 3 * steps * size, 8 * unit
     apart[1] -= 2 * farthest
     if not apart[1] > apart[0] / 2:  # little of the measured distance is left
         apart[:] = separation(centres)
     least = np.inf
     if apart[1] > 0:
         least = 4 * steps * (largest + size * longest) / apart[1]
-    loss = losses(moves, unit, size).astype(dtype)
+    loss = np.empty(k, norms.dtype)
+    losses(moves, unit, size, loss)
     n_moved = step(
-        *(X, data, indices, indptr, norms, W, half, loss, least, error, scale),
-        *(labels, slack, sums, counts),
-    )
+        X, data, indices, indptr, norms, W, half, loss, least, error, scale,
+        labels, slack, sums, counts,
+    )  # fmt: skip
     for c in range(k):
         moved = 0.0
         if counts[c] > 0:
@@ -317,16 +335,12 @@ def iterate(
     return n_moved
 
 
-@jit
-def pack(centres, is_dense):
-    """Return the centres of one run as W and half."""
-    k, d = centres.shape
-    n_rows, n_columns = (k + 3) // 4 * 4, (d + 3) // 4 * 4
-    half = np.full(n_rows, np.inf, centres.dtype)
-    W = np.zeros((n_rows, n_columns) if is_dense else (d, n_rows), centres.dtype)
-    for c in range(k):
+@inlined_jit
+def pack(centres, is_dense, W, half):
+    """Write the centres of one run into W and half, except for the padding."""
+    for c in range(centres.shape[0]):
         total = 0.0
-        for f in range(d):
+        for f in range(centres.shape[1]):
             x = np.float64(centres[c, f])
             total += x * x
             if is_dense:
@@ -334,26 +348,23 @@ def pack(centres, is_dense):
             else:
                 W[f, c] = centres[c, f]
         half[c] = total / 2
-    return W, half
 
 
-@jit
-def losses(moves, unit, size):
-    """Return by how much the slack of the rows of each centre may have shrunk."""
+@inlined_jit
+def losses(moves, unit, size, loss):
+    """Write by how much the slack of the rows of each centre may have shrunk."""
     first = second = 0.0
-    for move in moves:
-        if move > first:
-            first, second = move, first
-        elif move > second:
-            second = move
-    loss = np.empty(moves.shape[0])
+    for c in range(moves.shape[0]):
+        if moves[c] > first:
+            first, second = moves[c], first
+        elif moves[c] > second:
+            second = moves[c]
     for c in range(moves.shape[0]):
         other = second if moves[c] == first else first
         loss[c] = (moves[c] + other) * (1 + 8 * unit) + 8 * unit * size
-    return loss
 
 
-@jit
+@inlined_jit
 def separation(centres):
     """Return the least distance of two centres, infinite for one."""
     least = np.inf
@@ -366,7 +377,7 @@ def separation(centres):
     return np.sqrt(least)
 
 
-@jit
+@inlined_jit
 def step(
     X,  # IN (n, d)
     data,  # IN
@@ -389,26 +400,26 @@ def step(
     Rows whose slack exceeds ``least`` are skipped. Sums change by the rows that move.
     """
     n = labels.shape[0]
-    rows = np.empty(LANES, np.int64)
-    dtype = norms.dtype
-    tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
-    score = np.empty((4, LANES), dtype)
-    best, second = np.empty(LANES, dtype), np.empty(LANES, dtype)
-    norm, nearest = np.zeros(LANES, dtype), np.empty(LANES, np.int32)
+    n_columns = 0 if X is None else W.shape[1]
+    tile, score, best, second, norm, nearest, rows = scratch(half, n_columns)
     n_moved = n_rows = 0
+    zero = np.int64(0)  # kernels are compiled again for a literal 0
     for i in range(n):
         left = slack[i] - loss[max(labels[i], 0)]
         slack[i] = left
         rows[n_rows] = i  # no branch: which rows to skip is hard to predict
         n_rows += 0 if left > least else 1
         if n_rows == LANES or (i == n - 1 and n_rows > 0):
-            if X.shape[0] > 0:
+            if X is not None:
                 turn(X, rows, n_rows, tile)
-                nearest_two(tile, W, half, 0, W.shape[0], score, best, second, nearest)
-            else:
+                nearest_two(
+                    *(tile, W, half, zero, W.shape[0]),
+                    *(score, best, second, nearest),
+                )
+            if data is not None:
                 nearest_two_sparse(
                     *(data, indices, indptr, rows, n_rows),
-                    *(W, half, 0, W.shape[1], best, second, nearest),
+                    *(W, half, zero, W.shape[1], best, second, nearest),
                 )
             for r in range(n_rows):
                 norm[r] = norms[rows[r]]
@@ -429,7 +440,7 @@ def step(
     return n_moved
 
 
-@jit
+@inlined_jit
 def find_slack(
     norm,  # IN (LANES,), squared norms of rows
     best,  # IN (LANES,), as nearest_two gives them
@@ -467,29 +478,30 @@ def closer(
 
     If candidates are chosen, the distances are updated.
     """
-    n = indptr.shape[0] - 1 if X.shape[0] == 0 else X.shape[0]
-    dtype = W.dtype
-    tile = np.zeros((W.shape[1] if X.shape[0] > 0 else 0, LANES), dtype)
-    score = np.zeros((4, LANES), dtype)  # past the last row too
-    turned = np.empty((LANES if X.shape[0] == 0 else 0, half.shape[0]), dtype)
-    rows = np.empty(LANES, np.int64)
-    parts = np.empty(16, dtype)
+    n = 0
+    if X is not None:
+        n = X.shape[0]
+    if data is not None:
+        n = indptr.shape[0] - 1
+    n_columns = 0 if X is None else W.shape[1]
+    tile, score, parts, _, _, _, rows = scratch(half, n_columns)
+    turned = np.empty((LANES if X is None else 0, half.shape[0]), half.dtype)
     for t in range(t0, t1):
         n_rows = min(LANES, n - t * LANES)
         for r in range(n_rows):
             rows[r] = t * LANES + r
         if tiles.shape[0] > 0:
             tile = tiles[t]
-        elif X.shape[0] > 0:
+        elif X is not None:
             turn(X, rows, n_rows, tile)
-        else:
+        if data is not None:
             score_sparse(data, indices, indptr, rows, n_rows, W, half, turned)
         span = slice(t * LANES, (t + 1) * LANES)
         norm = norms[span]
         for c in range(0, half.shape[0], 4):
-            if X.shape[0] > 0:
+            if X is not None:
                 add_products(tile, W, half, c, tile.shape[0], score)
-            else:
+            if data is not None:
                 for j in range(4):
                     for r in range(n_rows):
                         score[j, r] = turned[r, c + j]
@@ -504,10 +516,10 @@ def closer(
                         before[r] = own[r]
 
 
-@jit
+@inlined_jit
 def sum_up(
     x,  # IN (LANES,)
-    parts,  # WORK (16,)
+    parts,  # WORK (16,) or longer
 ):
     """Return a sum in an order that does not depend on the vector width."""
     for r in range(16):

@@ -18,7 +18,7 @@ def merge(
     both,  # IN (Nc, Nc) float32, what they add to its divisor; (0, 0): it is 1
     all_pairs,  # IN bool
     near,  # INOUT (R, K) int32, the most similar regions known, -1 = none
-    best,  # OUT (R, K) float64, their similarity
+    best,  # INOUT (R, K) float64, at least their similarity; -1 = none
     limit,  # INOUT (R,) float64, bound on the similarity of regions not listed
     merged,  # OUT (n_merges, 2) int64, pairs of regions; the lower one stays
     similarity,  # OUT (n_merges,) float64
@@ -29,9 +29,10 @@ def merge(
     list may be.
     """
     n = near.shape[0]
-    root, born, asked = np.arange(n), np.zeros(n, np.int64), np.full(n, -1)
+    root, born, asked = np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    is_exact = np.zeros(near.shape, np.bool_)
     state = (low, high, cluster, count, size, of, S, both, all_pairs)
-    lists = (near, best, root, born, asked, limit)
+    lists = (near, best, is_exact, root, born, asked, limit)
     n_merged, before = 0, -1
     while n_merged > before:
         before = n_merged
@@ -61,39 +62,62 @@ def merge(
 
 @jit
 def ask(x, now, state, lists, candidates):
-    """Update the list of x, if its first entry has changed since the last update."""
-    near, best, root, born, asked, limit = lists
-    k = near.shape[1]
-    if asked[x] >= born[x]:
-        y = near[x, 0]
-        if y < 0 or (root[y] == y and born[y] <= asked[x]):
-            return
+    """Update the list of x, if its first entry has changed since the last update.
+
+    What is known of two regions stays so while neither changes. Bounds are replaced by
+    similarities only until one of these is above all bounds that are left.
+    """
+    near, best, is_exact, root, born, asked, limit = lists
+    k, is_same = near.shape[1], born[x] <= asked[x]
+    y = np.int64(near[x, 0])
+    if is_same and (y < 0 or (is_exact[x, 0] and root[y] == y and born[y] <= asked[x])):
+        return
     n_candidates, n_found = candidates.shape[0], 0
     found, value = np.empty(n_candidates, np.int64), np.empty(n_candidates)
+    is_known = np.ones(n_candidates, np.bool_)
     for q in range(n_candidates):
         y = np.int64(candidates[q])
         if y < 0:
             continue
+        is_kept = is_same and root[y] == y and born[y] <= asked[x]
         while root[y] != y:
             y = root[y]
         is_new = y != x
         for p in range(n_found):
             is_new = is_new and found[p] != y
         if is_new:
-            found[n_found], value[n_found] = y, between(min(x, y), max(x, y), state)
+            found[n_found] = y
+            if is_kept:
+                value[n_found], is_known[n_found] = best[x, q], is_exact[x, q]
+            else:
+                value[n_found] = between(min(x, y), max(x, y), state)
             n_found += 1
-    for q in range(n_found):  # insertion sort: most similar first, then lowest
-        y, s, p = found[q], value[q], q
-        while p > 0 and (value[p - 1] < s or (value[p - 1] == s and found[p - 1] > y)):
-            found[p], value[p] = found[p - 1], value[p - 1]
-            p -= 1
-        found[p], value[p] = y, s
+    sort(found, value, is_known, n_found)
+    while n_found > 0 and not is_known[0]:
+        y = found[0]
+        value[0], is_known[0] = between(min(x, y), max(x, y), state), True
+        sort(found, value, is_known, n_found)
     near[x], best[x] = -1, -1.0
     kept = min(n_found, k)
-    near[x, :kept], best[x, :kept] = found[:kept], value[:kept]
+    for q in range(kept):
+        near[x, q], best[x, q], is_exact[x, q] = found[q], value[q], is_known[q]
     if n_found > k:
         limit[x] = max(limit[x], value[k])
     asked[x] = now
+
+
+@jit
+def sort(found, value, is_known, n_found):
+    """Sort by insertion: most similar first, then bounds, then lowest."""
+    for q in range(1, n_found):
+        y, s, known, p = found[q], value[q], is_known[q], q
+        while p > 0:
+            z, t, is_first = found[p - 1], value[p - 1], not is_known[p - 1]
+            if t > s or (t == s and (is_first if is_first == known else z < y)):
+                break
+            found[p], value[p], is_known[p] = z, t, not is_first
+            p -= 1
+        found[p], value[p], is_known[p] = y, s, known
 
 
 @jit

@@ -4,6 +4,31 @@ from ensclust._kernels._jit import jit
 
 
 @jit
+def add_axis(
+    products,  # IN (d, n) float64, of the d distinct new axes and all rows
+    which,  # IN (s,) int64, the new axis of each start, 0..d-1
+    number,  # IN int, of the new axis, 0 for the first
+    closeness,  # INOUT (s, n) float64, sum of the sizes of a row's products so far
+    highest,  # INOUT (s, n) float64, product with the nearest axis
+    nearest,  # INOUT (s, n) int64, number of that axis
+    farthest,  # OUT (s,) int64, the row with the smallest sum
+):
+    """Add an axis to those of each start; find the row that is farthest from all."""
+    for s in range(which.shape[0]):
+        for i in range(products.shape[1]):
+            product = products[which[s], i]
+            closeness[s, i] += abs(product)
+            is_nearer = product > highest[s, i]
+            nearest[s, i] = number if is_nearer else nearest[s, i]
+            highest[s, i] = product if is_nearer else highest[s, i]
+        row = 0
+        for i in range(products.shape[1]):
+            if closeness[s, i] < closeness[s, row]:
+                row = i
+        farthest[s] = row
+
+
+@jit
 def sum_rows(
     rows,  # IN (n, k) float64
     axis,  # IN (n,) int64, axis of each row, 0..k-1

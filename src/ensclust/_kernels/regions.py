@@ -10,7 +10,9 @@ import numpy as np
 from ensclust._kernels._jit import jit
 
 LANES = 64  # regions whose tables lie side by side, so that one look-up serves all
-_BUFFER = 64  # columns written at a time: writing single entries would wait for memory
+# Regions compared with those of the lanes at a time; written as pieces of rows of a
+# matrix, as writing single entries would wait for memory.
+_BUFFER = 64
 
 
 @jit
@@ -91,7 +93,8 @@ def compare(members, edge, cluster, share, start, S, both, all_pairs, near, best
     """Compare all members of a block; their entries are in the order of the members."""
     tables = np.zeros((S.shape[0], LANES), np.float32)
     divisors = np.zeros((both.shape[0], LANES), np.float32)
-    total, divisor = np.zeros(LANES, np.float32), np.zeros(LANES, np.float32)
+    total = np.empty((_BUFFER, LANES), np.float32)
+    divisor = np.empty((_BUFFER, LANES), np.float32)
     least = np.zeros(LANES, np.float32)  # that the list of each lane's region holds
     n = members.shape[0]
     for first in range(0, n, LANES):
@@ -101,35 +104,41 @@ def compare(members, edge, cluster, share, start, S, both, all_pairs, near, best
             fill_tables(edge, cluster, share, start, both, all_pairs, queue, divisors)
         for r in range(queue.shape[0]):
             least[r] = best[members[first + r], -1]
-        for place in range(first + 1, n):
-            add_up(tables, edge, cluster, share, place, total)
+        for left in range(first, n, _BUFFER):
+            right = min(left + _BUFFER, n)
+            add_up(tables, edge, cluster, share, left, right, total)
             if both.shape[0] > 0:
-                add_up(divisors, edge, cluster, share, place, divisor)
-                for r in range(LANES):
-                    total[r] /= max(divisor[r], np.float32(1e-30))
-            lanes = min(queue.shape[0], place - first)
-            note(members, near, best, first, place, total[:lanes], least)
+                add_up(divisors, edge, cluster, share, left, right, divisor)
+                total /= np.maximum(divisor, np.float32(1e-30))
+            note(members, near, best, first, left, right, total, least)
 
 
 @jit
-def note(members, near, best, first, place, total, least):
-    """Enter a region and those of the lanes into each other's lists, if near enough."""
-    j = members[place]
-    last = best[j, -1]
-    n_nearer = 0
-    for r in range(total.shape[0]):
-        n_nearer += (total[r] > last) | (total[r] > least[r])
-    if n_nearer == 0:  # mostly
-        return
-    for r in range(total.shape[0]):
-        x = members[first + r]
-        if total[r] > best[j, -1]:
-            insert(near, best, j, x, total[r])
-        if total[r] > least[r]:
-            insert(near, best, x, j, total[r])
-            least[r] = best[x, -1]
-    if place - first < least.shape[0]:
-        least[place - first] = best[j, -1]  # the region of a lane itself
+def note(members, near, best, first, left, right, total, least):
+    """Enter regions and those of the lanes into each other's lists, if near enough.
+
+    Few are: they are first collected without a branch, which would be mispredicted.
+    """
+    is_near, found = np.zeros(LANES, np.uint8), np.zeros(LANES, np.int64)
+    for place in range(left, right):
+        i, j, n_found = place - left, members[place], 0
+        last = best[j, -1]
+        for r in range(LANES):
+            is_near[r] = (total[i, r] > last) | (total[i, r] > least[r])
+        for r in range(min(LANES, place - first)):
+            found[n_found] = r
+            n_found += is_near[r]
+        for q in range(n_found):
+            r = found[q]
+            x, s = members[first + r], total[i, r]
+            if s > last:
+                insert(near, best, j, x, s)
+                last = best[j, -1]
+            if s > least[r]:
+                insert(near, best, x, j, s)
+                least[r] = best[x, -1]
+        if place - first < LANES:
+            least[place - first] = last  # the region of a lane itself
 
 
 @jit
@@ -150,26 +159,30 @@ def fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables):
 
 
 @jit
-def add_up(tables, edge, cluster, share, j, total):
-    """Sum the contributions of region j's entries to each lane, four at a time."""
+def add_up(tables, edge, cluster, share, left, right, total):
+    """Sum the contributions of regions' entries to each lane, four at a time.
+
+    Row by row, for many regions in one call: a call costs as much as a region.
+    """
     total[:] = 0
-    e, end = edge[j], edge[j + 1]
-    while e + 4 <= end:
-        c0, c1, c2, c3 = cluster[e], cluster[e + 1], cluster[e + 2], cluster[e + 3]
-        p0, p1, p2, p3 = share[e], share[e + 1], share[e + 2], share[e + 3]
-        for r in range(total.shape[0]):
-            total[r] += (
-                p0 * tables[c0, r]
-                + p1 * tables[c1, r]
-                + p2 * tables[c2, r]
-                + p3 * tables[c3, r]
-            )
-        e += 4
-    while e < end:
-        c, p = cluster[e], share[e]
-        for r in range(total.shape[0]):
-            total[r] += p * tables[c, r]
-        e += 1
+    for j in range(left, right):
+        i, e, end = j - left, edge[j], edge[j + 1]
+        while e + 4 <= end:
+            c0, c1, c2, c3 = cluster[e], cluster[e + 1], cluster[e + 2], cluster[e + 3]
+            p0, p1, p2, p3 = share[e], share[e + 1], share[e + 2], share[e + 3]
+            for r in range(total.shape[1]):
+                total[i, r] += (
+                    p0 * tables[c0, r]
+                    + p1 * tables[c1, r]
+                    + p2 * tables[c2, r]
+                    + p3 * tables[c3, r]
+                )
+            e += 4
+        while e < end:
+            c, p = cluster[e], share[e]
+            for r in range(total.shape[1]):
+                total[i, r] += p * tables[c, r]
+            e += 1
 
 
 @jit
@@ -186,17 +199,17 @@ def gather(
 ):
     """Write the similarity of regions r0..r1-1 to all regions from r0 on."""
     lanes, n = LANES // 2, out.shape[0]
-    tables, total = np.zeros((S.shape[0], lanes)), np.zeros(lanes)
+    tables, total = np.zeros((S.shape[0], lanes)), np.zeros((_BUFFER, lanes))
     buffer = np.zeros((lanes, _BUFFER), out.dtype)
     for first in range(r0, r1, lanes):
         queue = np.arange(first, min(first + lanes, r1))
         fill_tables(edge, cluster, share, start, S, all_pairs, queue, tables)
         for left in range(first, n, _BUFFER):
             right = min(left + _BUFFER, n)
-            for s in range(left, right):
-                add_up(tables, edge, cluster, share, s, total)
+            add_up(tables, edge, cluster, share, left, right, total)
+            for i in range(right - left):
                 for r in range(lanes):
-                    buffer[r, s - left] = np.int64(total[r] + 0.5)
+                    buffer[r, i] = np.int64(total[i, r] + 0.5)
             for r in range(queue.shape[0]):
                 out[first + r, left:right] = buffer[r, : right - left]
 

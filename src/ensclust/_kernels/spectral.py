@@ -28,10 +28,9 @@ def find_nearest(
 ):
     """Write the q nearest representatives of rows i0..i1-1, lowest of equals first."""
     q, dtype = near.shape[1], W.dtype
-    is_dense = X.shape[0] > 0
-    tile = np.zeros((W.shape[1] if is_dense else 0, LANES), dtype)
+    tile = np.zeros((0 if X is None else W.shape[1], LANES), dtype)
     scores = np.zeros((4, LANES), dtype)  # past the last row too
-    turned = np.empty((0 if is_dense else LANES, half.shape[0]), dtype)
+    turned = np.empty((LANES if X is None else 0, half.shape[0]), dtype)
     best, found = np.empty((MOST, LANES), dtype), np.empty((MOST, LANES), np.int32)
     b0, b1, b2, b3, b4 = best[0], best[1], best[2], best[3], best[4]
     f0, f1, f2, f3, f4 = found[0], found[1], found[2], found[3], found[4]
@@ -42,14 +41,14 @@ def find_nearest(
             rows[r] = begin + r
         best[:] = -np.inf
         found[:] = 0  # if numbers overflow, nothing is nearest
-        if is_dense:
+        if X is not None:
             turn(X, rows, n_rows, tile)
-        else:
+        if data is not None:
             score_sparse(data, indices, indptr, rows, n_rows, W, half, turned)
         for c in range(0, half.shape[0], 4):
-            if is_dense:
+            if X is not None:
                 add_products(tile, W, half, c, tile.shape[0], scores)
-            else:
+            if data is not None:
                 for j in range(4):
                     for r in range(n_rows):
                         scores[j, r] = turned[r, c + j]
@@ -59,9 +58,9 @@ def find_nearest(
             for j in range(q):
                 chosen[j] = found[j, r]
                 own[j] = -exact[chosen[j]]
-            if is_dense:
+            if X is not None:
                 add_dense(X[begin + r], W, chosen, own)
-            else:
+            if data is not None:
                 a, b = indptr[begin + r], indptr[begin + r + 1]
                 add_stored(data[a:b], indices[a:b], W, chosen, own)
 

@@ -6,6 +6,7 @@ N is the (n, n) matrix of the graph, in compressed rows; WIDTH columns walk toge
 import numpy as np
 
 from ensclust._kernels._jit import fused_jit
+from ensclust._kernels.walks import add_rows
 
 WIDTH = 64
 _FEW = 64  # squares that are summed in float32
@@ -115,11 +116,7 @@ def correlate(
 
 @fused_jit
 def multiply(indptr, indices, data, V, kept, out):
-    """Fill out with N V, both (n, WIDTH), or add N V to the kept share of each row.
-
-    Adds four entries at a time, in the order of the row, with one load and store of the
-    sum for four products.
-    """
+    """Fill out with N V, both (n, WIDTH), or add N V to the kept share of each row."""
     row = np.empty(WIDTH, np.float32)
     for i in range(indptr.shape[0] - 1):
         if kept.shape[0] > 0:
@@ -127,19 +124,5 @@ def multiply(indptr, indices, data, V, kept, out):
                 row[r] = kept[i] * out[i, r]
         else:
             row[:] = 0.0
-        e, last = indptr[i], indptr[i + 1]
-        while e + 4 <= last:
-            a, b, c, d = data[e], data[e + 1], data[e + 2], data[e + 3]
-            f, g = indices[e], indices[e + 1]
-            h, j = indices[e + 2], indices[e + 3]
-            for r in range(WIDTH):
-                row[r] = (((row[r] + a * V[f, r]) + b * V[g, r]) + c * V[h, r]) + (
-                    d * V[j, r]
-                )
-            e += 4
-        while e < last:
-            a, f = data[e], indices[e]
-            for r in range(WIDTH):
-                row[r] += a * V[f, r]
-            e += 1
+        add_rows(indices, data, indptr[i], indptr[i + 1], V, row)
         out[i] = row

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensclust._kernels._jit import jit
+from ensclust._kernels._jit import inlined_jit, jit
 
 
 @jit
@@ -24,9 +24,10 @@ def vote(
     """
     n_clusterings = codes.shape[0]
     k = count.shape[0]
-    votes = np.zeros(k)
+    votes = np.empty(k)
     for i in range(i0, i1):
-        votes[:] = 0
+        for j in range(k):
+            votes[j] = 0
         for m in range(n_clusterings):
             c = start[m] + np.int64(codes[m, i])
             if c < start[m + 1] and meta[c] >= 0:
@@ -55,7 +56,7 @@ def vote(
         winner[i] = best
 
 
-@jit
+@inlined_jit
 def row_hash(codes, start, i, seed):
     """Return 64 well-mixed bits of the seed and the label row of object i."""
     h = seed

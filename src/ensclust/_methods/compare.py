@@ -34,7 +34,7 @@ def compare(
     random_state=None,
     n_jobs: int | None = None,
 ) -> Comparison:
-    """Run several consensus methods and see how far they agree.
+    """Run several consensus methods and see how well they agree.
 
     Parameters
     ----------

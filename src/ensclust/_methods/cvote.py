@@ -45,8 +45,8 @@ class CVote(Sharing):
     clustering that contains it, and a cluster that shares no object with earlier ones
     is mapped like these are on average. A column that wins no object is left out, even
     of the memberships, so there may be fewer than ``n_clusters`` clusters even if k0 is
-    larger. ``weights`` make the means weighted, and multiply entropies in the order
-    of clusterings. No code by the authors is known.
+    larger. ``weights`` make the means weighted, and multiply the entropies that decide
+    in which order clusterings are added. No code by the authors is known.
 
     References
     ----------

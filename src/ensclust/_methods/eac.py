@@ -36,8 +36,8 @@ class EAC(Weighted, ClusterWeighted, Agglomeration):
     ``max_memory``. Similarities are integer counts, so ties are exact; they are broken
     by the order of the label rows, and two correct implementations may differ on them.
     The paper uses single or average linkage; cuts give exactly k clusters, by merge
-    order. With ``weights`` the similarity is the weighted share of clusterings, in
-    fixed point; with ``cluster_weights="eci"`` this is :class:`LWEA`.
+    order. With ``weights`` the similarity is the weighted share of clusterings; with
+    ``cluster_weights="eci"`` this is :class:`LWEA`.
 
     References
     ----------

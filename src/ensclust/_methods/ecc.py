@@ -32,7 +32,7 @@ class ECC(Weighted, OneHotMethod):
     where a row cannot have changed its centre; memory F M labels, 20 F bytes per thread
     and a few Nc x k tables. The result equals ``KCC(utility="u_h")``; the notes there
     on ties, starts, empty clusters, missing labels and deviations from the published
-    code apply here too. ``weights`` are factors of each base clustering's distances.
+    code apply here too. ``weights`` multiply each base clustering's distances.
 
     Ten starts of 40 rounds and a minimum improvement of 1e-5 are those of the published
     demo; the README of that package has 20 starts of 50 rounds. The demo makes 100 base

@@ -41,7 +41,7 @@ class ECPCSHC(Weighted, ClusterWeighted, Agglomeration):
     label rows; memory 4 F^2 bytes, or F M where that exceeds ``max_memory``. A cluster
     without neighbours is similar only to itself (in the published code, not even to
     itself). Cuts give exactly k clusters, by merge order. ``weights`` steer the walks
-    towards clusters of heavier clusterings, and weight the mean of Z;
+    towards clusters of heavier clusterings, and count in the mean similarity;
     ``cluster_weights`` steer the walks too, and scale Z: objects whose clusters all
     weigh little are then far from all others.
 
@@ -111,12 +111,13 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
     Time N M^2 / 2 for counting, Nc^3 for propagation and cut, N M for the vote; memory
     N M bytes and about seven Nc x Nc matrices. Ties in the vote are decided by a hash
     of the seed and the label row. Deviations from the published code: the
-    discretisation of the cut starts from many rows and the smallest normalised cut is
-    kept; labels are numbered without gaps; a single base clustering (M = 1) works if k
-    is its number of clusters; between the clusters of two clusterings (M = 2), whose
-    walks never meet, the Jaccard coefficient is used instead of Z. ``weights`` steer
-    the walks towards clusters of heavier clusterings, and count in the cut and in the
-    vote; ``cluster_weights`` do so for single clusters.
+    discretisation of the cut starts from up to 50 rows (fewer where Nc k^2 is above
+    400,000, unless ``exact``) and the smallest normalised cut is kept; labels are
+    numbered without gaps; a single base clustering (M = 1) works if k is its number of
+    clusters; between the clusters of two clusterings (M = 2), whose walks never meet,
+    the Jaccard coefficient is used instead of Z. ``weights`` steer the walks towards
+    clusters of heavier clusterings, and count in the cut and in the vote;
+    ``cluster_weights`` do so for single clusters.
 
     References
     ----------

@@ -157,7 +157,7 @@ class BipartiteCut(Weighted, Method):
     """
 
     _starts: ClassVar[str] = "k-means++"  # or "farthest", see BipartiteGraph
-    _pair_bytes = 5 * 8
+    _pair_bytes = 6 * 8
 
     def _solve(self, counts, *, weights, seed) -> BipartiteGraph:
         edges = self._edges(counts, weights)

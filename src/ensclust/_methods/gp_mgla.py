@@ -43,7 +43,8 @@ class GPMGLA(BipartiteCut):
     is also a second node, joined to all base clusters by T: the sum, over all clusters,
     of w times the smaller of the two Jaccard coefficients, divided by the largest such
     sum; 1 to itself. Time Nc^3 / 2 at most for T. A missing label means one edge fewer.
-    ``weights``, if given, replace the crowd agreement, and ``beta`` is not used.
+    ``weights``, if given, replace the method's own weights (the crowd agreement), and
+    its parameter ``beta`` is not used.
 
     $cut
 

@@ -1,4 +1,4 @@
-"""split_half(): whether half of the base clusterings would give the same result."""
+"""split_half(): how well the consensus of two halves of an ensemble agrees."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def split_half(
     Returns
     -------
     SplitHalf
-        NMI, ARI and element-centric similarity of each pair of halves, and how far
+        NMI, ARI and element-centric similarity of each pair of halves, and how well
         they agree about each object. Time is that of 2 n runs of the method with half
         of the clusterings, memory that of one run.
 

@@ -52,7 +52,7 @@ class KCC(Weighted, OneHotMethod):
 
     The default is the normalised entropy utility: the paper that this package follows
     does not name the one it compares with, but on its breast cancer data "nu_h" gives
-    77.7 +- 5.0 % of mutual information and "u_c" 46.3 +- 26.5 %, where it reports 76.2
+    77.7 +- 5.0% of mutual information and "u_c" 46.3 +- 26.5%, where it reports 76.2
     +- 10.2 %. Ten starts, 40 rounds and a minimum improvement of 1e-5 are what the
     demos of the published code use; its nominal defaults (5 starts, 20 rounds) are
     never used. As there, a round that improves less is undone, a random row becomes the
@@ -66,8 +66,8 @@ class KCC(Weighted, OneHotMethod):
     instead is drawn once per start, so that the objective never rises; a base
     clustering with one cluster has weight 0 in "nu_h" instead of infinity; shares for
     the normalisation are among the objects that the clustering contains. ``weights``
-    are factors of each base clustering's distances, in addition to those of a
-    normalised utility.
+    multiply each base clustering's distances, as do the factors of a normalised
+    utility.
 
     References
     ----------

@@ -41,8 +41,8 @@ class KModes(Weighted, OneHotMethod):
     and a few Nc x k tables. Modes come from counts, so neither threads nor the order of
     objects change the result. A tie between labels goes to the first in sorted order,
     one between centres to the first, so rounds cannot go back and forth between tied
-    choices: a start ends when no label changes. ``weights`` are what a differing label
-    counts in the distance.
+    choices: a start ends when no label changes. With ``weights``, a label that differs
+    adds the weight of its clustering to the distance.
 
     From given rows (``init``), labels and objective are those of klaR's ``kmodes``
     where that breaks no tie at random. Deviations from Nguyen and Caruana: the best of

@@ -35,7 +35,7 @@ class LWGP(BipartiteCut):
     -----
     As :class:`USENC`, with the edges of a base cluster weighted by its index ECI, see
     :func:`ensclust.similarity.eci`; values below 1e-12 are raised to it. A missing
-    label means one edge fewer. ``weights`` also count in the index.
+    label means one edge fewer. ``weights`` also count in the cluster index (ECI).
 
     $cut
 

@@ -88,7 +88,7 @@ class PTA(Method):
         time="F^2 M + T nnz(P) F",
         memory="N M + 4 F^2 + nnz(P)",
         family="tree",
-        lacks={"weights": "its walks are published for clusterings that count alike"},
+        lacks={"weights": "the published random walks treat all clusterings alike"},
     )
 
     linkage: str = parameter(StrOptions(set(LINKAGES)), default="average")

@@ -32,8 +32,8 @@ class PTGP(Method):
     exact : bool, default=False
         Whether similarities of trajectories are exact to float64 rounding. If False,
         those of 2,000 or more microclusters are computed in float32 from shortened
-        walks, several times faster and with errors below 1e-4; the labels are the same
-        except for near ties. Fewer microclusters are always exact.
+        walks, several times faster and with estimated errors below 1e-4; the labels are
+        the same except for near ties. Fewer microclusters are always exact.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class PTGP(Method):
         time="F^2 M + T nnz(P) F + F Nc^2",
         memory="N M + F Nc + nnz(P)",
         family="bipartite graph",
-        lacks={"weights": "its walks are published for clusterings that count alike"},
+        lacks={"weights": "the published random walks treat all clusterings alike"},
     )
 
     n_neighbors: int | None = parameter(positive(), None, default=None)

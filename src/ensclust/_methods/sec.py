@@ -41,8 +41,8 @@ class SEC(OneHotMethod):
 
     An object with one-hot row h weighs w, the sizes of its base clusters summed, and
     stands at h / w. The published method has one start; on the breast cancer data of
-    the paper that this package follows, one start gives 24.9 +- 22 % of mutual
-    information, ten give 56.2 +- 20.9 %, and it reports 45.3 +- 26.3 %.
+    the paper that this package follows, one start gives 24.9 +- 22% of mutual
+    information, ten give 56.2 +- 20.9%, and it reports 45.3 +- 26.3%.
 
     Deviations: the best of ``n_init`` starts is kept, and a start ends after
     ``max_iter`` rounds; random starts are distinct label rows; an empty cluster takes a
@@ -74,7 +74,10 @@ class SEC(OneHotMethod):
         time="F M k per round",
         memory="N M + Nc k",
         family="label rows",
-        lacks={"weights": "the sizes of its clusters are the weight of an object"},
+        lacks={
+            "weights": "it already weights each object, by the sizes of its base "
+            "clusters"
+        },
     )
     _tolerance: ClassVar[float] = -np.inf  # until labels stop changing
 

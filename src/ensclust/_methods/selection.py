@@ -247,8 +247,8 @@ def _of_features(
     null = f"{test.n_draws} draws from each of {len(NULL_KINDS)} null models"
     if test.p > LEVEL:
         warn(
-            f"the features do not differ from noise (p = {test.p:.2g}), so best_k = 1: "
-            "there may be no clusters."
+            f"the features cannot be told from noise (p = {test.p:.2g}), so best_k = "
+            "1: there may be no clusters."
         )
         return replace(found, p=test.p, null=null, best_k_range=(1,), is_noise=True)
     return replace(

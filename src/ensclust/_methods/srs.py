@@ -60,9 +60,7 @@ class SRS(Agglomeration):
         time="N M^2 + Nc^3 + F^2 M",
         memory="min(4 F^2, budget) + N M",
         family="tree",
-        lacks={
-            "weights": "SimRank compares clusters of all clusterings with each other"
-        },
+        lacks={"weights": "the definition of SimRank has no weights of clusterings"},
     )
     _pair_bytes = 5 * 8
 

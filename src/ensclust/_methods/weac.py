@@ -71,7 +71,10 @@ class WEAC(Agglomeration):
         time="N M^2 + F^2 M",
         memory="min(4 F^2, budget) + N M",
         family="tree",
-        lacks={"weights": "it finds them itself, from the agreement of the crowd"},
+        lacks={
+            "weights": "it computes its own weights, from the agreement of each "
+            "clustering with the others"
+        },
     )
     _pair_bytes = 4 * 8
 

@@ -1,4 +1,4 @@
-"""SplitHalf: how far the consensus of two halves of an ensemble agrees."""
+"""SplitHalf: how well the consensus of two halves of an ensemble agrees."""
 
 from dataclasses import dataclass
 from typing import Any

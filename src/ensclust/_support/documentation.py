@@ -8,7 +8,7 @@ SHARED_WORDING = {
     "n_clusters": """n_clusters : int or "auto", default=8
         Number of consensus clusters, at most n_samples. If the method cannot form that
         many, it warns and returns fewer. "auto" uses the number that
-        :func:`ensclust.select_k` suggests, 1 if features do not differ from noise; the
+        :func:`ensclust.select_k` suggests, 1 if features cannot be told from noise; the
         attribute ``selection_`` then shows why.""",
     "n_clusterings": """n_clusterings : int, default=20
         Number of base clusterings to generate; ignored with precomputed labels.""",
@@ -77,7 +77,7 @@ SHARED_WORDING = {
     "max_iter": """max_iter : int, default=40
         Maximum number of iterations per start.""",
     "cut": """Time N M^2 / 2 for counting, Nc^3 for the eigenvectors, once for all k,
-    then N k (M + k) per pass of k-means; memory N M bytes, about five Nc x Nc matrices
+    then N k (M + k) per pass of k-means; memory N M bytes, about six Nc x Nc matrices
     and a block of points. K-means runs to convergence from three starts, on at most
     20,000 objects drawn at random, and the best run is kept; if there are more objects,
     at most ten passes over all of them refine its centres. Sums use fixed point, so

@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
@@ -125,6 +125,11 @@ def _limit_blas() -> Callable[[], None]:
 
 
 one_blas_thread = Shared(_limit_blas)  # one_blas_thread(): BLAS with one thread
+
+
+def one_blas_thread_if(is_small: bool) -> AbstractContextManager[None]:  # noqa: FBT001
+    """Return :func:`one_blas_thread` for small work, for which threads only wait."""
+    return one_blas_thread() if is_small else nullcontext()
 
 
 @cache

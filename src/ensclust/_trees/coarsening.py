@@ -20,6 +20,7 @@ from ensclust._trees.coassociation import CoAssociation
 WINDOW = 512  # regions in a window, which are compared with each other
 _ORDERS = 20  # maximum number of sorted orders
 _NEIGHBOURS = 16  # neighbours kept per region between two searches
+_MANY_NEIGHBOURS = 64  # the same for the search among all pairs of the last regions
 _ROUNDING = 1e-5  # bound on the relative error of sums in float32
 _LARGEST = 2**31 - 2  # of the fixed point; one less than 31 bits, for rounding
 _ROWS = 256  # rows of the matrix that a thread writes at a time
@@ -106,8 +107,8 @@ class Coarsening:
 
     Notes
     -----
-    Takes several searches, each of which leaves a third to two thirds of the regions:
-    about 2 L 256 min(M, 20) M look-ups in total. Memory about L (32 M + 300) bytes, and
+    Takes several searches, the first of which leaves less than half of the regions:
+    about 2 L 256 min(M, 20) M look-ups in total. Memory about L (22 M + 350) bytes, and
     three Nc x Nc matrices. Similarities of regions are exact means over their objects,
     with the rounding of a float32 similarity of base clusters.
     """
@@ -131,24 +132,14 @@ class Coarsening:
         self.regions = Regions.of_leaves(coassociation)
         parts = [(np.empty((0, 2), np.int64), np.empty(0))]
         while len(self.regions) > max_regions:
-            near, limit = self._search(len(parts) - 1)
-            parts.append(self._merge(near, limit, len(self.regions) - max_regions))
+            near, best = self._search(len(parts) - 1)
+            parts.append(self._merge(near, best, len(self.regions) - max_regions))
         self.merged, self.similarity = map(np.concatenate, zip(*parts, strict=True))
 
     def _search(self, n_searches: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest regions of each region, and how near others may be."""
-        regions = self.regions
-        n, n_orders = len(regions), min(len(self.n_labels), _ORDERS)
-        near = np.full((n, _NEIGHBOURS), -1, np.int32)
-        best = np.full((n, _NEIGHBOURS), -1, np.float32)
-        shared = (
-            regions.edge,
-            regions.cluster,
-            regions.shares(np.float32),
-            self.start,
-            *self.rule,
-            self.all_pairs,
-        )
+        """Return the nearest regions of each region, and their similarity."""
+        n, n_orders = len(self.regions), min(len(self.n_labels), _ORDERS)
+        shared, near, best = self._lists(_NEIGHBOURS)
         windows = parallel.blocks(n, -(-n // WINDOW))
         begin = np.array([a for a, _ in windows] + [n])
         spans = parallel.blocks(len(windows), 4 * parallel.thread_count(self.n_jobs))
@@ -162,7 +153,34 @@ class Coarsening:
                 (*shared, order, begin, near, best),
                 n_jobs=self.n_jobs,
             )
-        return near, best[:, -1] * (1 - _ROUNDING)
+        return near, best
+
+    def _lists(self, k: int) -> tuple[tuple, np.ndarray, np.ndarray]:
+        """Return what a search compares, and empty lists of k neighbours."""
+        regions, shape = self.regions, (len(self.regions), k)
+        shared = (
+            regions.edge,
+            regions.cluster,
+            regions.shares(np.float32),
+            self.start,
+            *self.rule,
+            self.all_pairs,
+        )
+        return shared, np.full(shape, -1, np.int32), np.full(shape, -1, np.float32)
+
+    def merge_exactly(self) -> None:
+        """Begin exact linkage of the regions: merge those nearest to each other.
+
+        All pairs are compared, but without a matrix, which then takes about a quarter
+        of the space.
+        """
+        n = len(self.regions)
+        shared, near, best = self._lists(_MANY_NEIGHBOURS)
+        everyone = (np.arange(n), np.array([0, n]))
+        _kernels.regions.neighbours(*shared, *everyone, near, best, 0, 1)
+        merged, similarity = self._merge(near, best, n - 1)
+        self.merged = np.concatenate([self.merged, merged])
+        self.similarity = np.concatenate([self.similarity, similarity])
 
     def _order(self, turn: int) -> np.ndarray:
         """Return the regions sorted by labels, starting with clustering ``turn``."""
@@ -175,7 +193,7 @@ class Coarsening:
             key = key * (self.n_labels[m] + 1) + codes[:, m]
         return np.argsort(key, kind="stable")
 
-    def _merge(self, near, limit, n_merges: int) -> tuple[np.ndarray, np.ndarray]:
+    def _merge(self, near, best, n_merges: int) -> tuple[np.ndarray, np.ndarray]:
         """Merge regions that are nearest to each other, at most ``n_merges`` pairs."""
         old, n_entries = self.regions, len(self.regions.cluster)
         low, high = old.edge[:-1].copy(), old.edge[1:].copy()
@@ -184,9 +202,11 @@ class Coarsening:
         old.cluster = old.count = np.empty(0, np.int32)  # space for merged regions
         merged, similarity = np.empty((n_merges, 2), np.int64), np.empty(n_merges)
         entries = (low, high, cluster, count)
+        limit = (best[:, -1] * (1 - _ROUNDING)).astype(np.float64)
+        bounds = best.astype(np.float64) * (1 + _ROUNDING)
         n_merged = _kernels.merging.merge(
             *entries, n_entries, old.size, self.clustering, *self.rule, self.all_pairs,
-            near, np.empty(near.shape), limit.astype(np.float64), merged, similarity,
+            near, bounds, limit, merged, similarity,
         )  # fmt: skip
         merged, similarity = merged[:n_merged], similarity[:n_merged]
         kept = np.delete(np.arange(len(old)), merged[:, 1])

@@ -16,6 +16,7 @@ from ensclust._ensemble.contents import check_array, check_ensemble
 from ensclust._ensemble.ensemble import Fragments, as_counts
 from ensclust._ensemble.flow import Counts
 from ensclust._support import memory, parallel
+from ensclust._support.quiet import ignoring
 from ensclust._support.validation import (
     check_choice,
     check_cluster_weights,
@@ -282,7 +283,8 @@ class CoAssociation:
             first = last
         matrix = _symmetric(parts)[inverse][:, inverse]
         if self._differs_from_itself:
-            matrix.setdiag(1.0)
+            with ignoring(sparse.SparseEfficiencyWarning):  # of SciPy 1.12
+                matrix.setdiag(1.0)
         return sparse.csr_array(matrix)
 
     def _strip(self, codes: np.ndarray, n: int) -> np.ndarray:

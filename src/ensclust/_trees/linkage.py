@@ -25,6 +25,7 @@ from ensclust._trees.coassociation import DEFAULT_MEMORY, CoAssociation
 from ensclust._trees.dendrogram import Dendrogram
 from ensclust._trees.kept_merges import KeptMerges, held_interrupts
 from ensclust._trees.routes import (
+    FEW_BYTES,
     LINKAGES,
     Given,
     LabelSpace,
@@ -34,7 +35,6 @@ from ensclust._trees.routes import (
 )
 
 FULL = 2**31 - 1  # a similarity of 1 in fixed point
-_CHAINS = 64  # chains followed at a time; more batch better, fewer waste fewer searches
 _MANY = 20_000  # label rows from which linkage without a matrix may take minutes
 _PASSES = 2  # over all rows that linkage takes per label row, including the survey
 
@@ -86,13 +86,17 @@ def link(
     First the nearest other row of each row is found, in F^2 M / 2 look-ups, and all
     pairs that are nearest to each other are merged. Square matrix: as many look-ups
     again and F^2 updates; 4 bytes per pair of remaining regions, usually half of 4 F^2.
-    Label space: about 3 F^2 M look-ups if it does all merges, fewer once regions are
-    packed into histograms; about F (M + 100) bytes.
+    Label space: at most about 3 F^2 M look-ups if it does all merges, fewer once
+    regions are packed into histograms, and a small part of these where bounds tell
+    which rows cannot be nearest; about F (M + 100) bytes. If they do, lifted
+    similarities of more than 4,096 rows are linked in label space first even where a
+    matrix of all would fit.
 
     Both store the plain co-association as integer sums over pairs, so both break ties
     in the same way. Other similarities are 31-bit fixed point in the matrix (finer than
     float32, in the same space) and 64-bit sums of 28 bits in label space (of 31 bits
-    with missing labels); the heights agree to 1e-6.
+    with missing labels). Two regions are as similar in both, to 1e-6; where two merges
+    are closer than that, either may come first.
     """
     _check(coassociation, linkage, max_memory, max_regions)
     folder = None if checkpoint is None else Checkpoint.make_folder(checkpoint)
@@ -114,7 +118,7 @@ def link(
         require_budget(least, linkage, n_leaves, max_memory)
         route = Square(coassociation, linkage, dtype, n_jobs, max_memory=max_memory)
     elif needed <= max_memory and not is_pooled:
-        route = Square(coassociation, linkage, dtype, n_jobs)
+        route = _route_within(coassociation, needed, max_memory, dtype, n_jobs)
     else:
         route = LabelSpace(coassociation, n_jobs, max_memory, dtype)
         if n_leaves >= _MANY:
@@ -177,6 +181,8 @@ def _link_regions(
         )
         raise ValueError(msg)
     coarse = Coarsening(coassociation, max_regions, n_jobs=n_jobs)
+    if 4 * max_regions**2 > FEW_BYTES:
+        coarse.merge_exactly()
     route: Square | LabelSpace
     if 4 * max_regions**2 <= max_memory and not coassociation.ensemble.has_missing:
         _require_memory(4 * max_regions**2 / 2, max_regions)
@@ -187,7 +193,24 @@ def _link_regions(
     merged, similarity = _agglomerate(
         route, len(coassociation.leaves.counts), coarse=coarse
     )
-    return _dendrogram(coassociation, merged, similarity * route.unit)
+    similarity *= route.unit
+    del coarse, route  # and its matrix
+    return _dendrogram(coassociation, merged, similarity)
+
+
+def _route_within(
+    coassociation: CoAssociation, needed: int, max_memory: int, dtype: type, n_jobs
+) -> Square | LabelSpace:
+    """Return the faster route of average linkage if a matrix would fit.
+
+    A large matrix takes longer to fill than its regions to merge, if few of them need
+    to be compared. Plain sums are exact in both, so they need not be compared.
+    """
+    if coassociation.similarity is not None and needed > FEW_BYTES:
+        route = LabelSpace(coassociation, n_jobs, max_memory, dtype)
+        if route.is_local:
+            return route
+    return Square(coassociation, "average", dtype, n_jobs)
 
 
 def _require_memory(needed: float, n_regions: int) -> None:
@@ -234,7 +257,7 @@ class _Chains:
         }
         self.near, self.best, *_, self.merged, self.similarity = self.state.values()
         self.n_merged, self._first = 0, 0
-        self._queued, self._queue = np.zeros(n, dtype=bool), np.empty(_CHAINS, np.int64)
+        self._queued = np.zeros(n, dtype=bool)
 
     @property
     def n_left(self) -> int:
@@ -251,14 +274,15 @@ class _Chains:
         self.merged[: self.n_merged] = merged
         self.state["alive"][merged[:, 1]] = False
 
-    def tips(self) -> np.ndarray:
+    def tips(self, n_chains: int) -> np.ndarray:
         """Return the regions to search for next; none if a chain cycles."""
+        queue = np.empty(n_chains, np.int64)
         near, _, asked, born, alive, *_ = self.state.values()
         self._first += int(np.argmax(alive[self._first :]))
         length = _kernels.chain.plan(
-            near, asked, born, alive, self._queued, self._queue, self._first
+            near, asked, born, alive, self._queued, queue, self._first
         )
-        return self._queue[: max(length, 0)]
+        return queue[: max(length, 0)]
 
     def merge(self, tips: np.ndarray) -> np.ndarray:
         """Merge the reciprocal pairs among the tips just searched for; return them."""
@@ -292,7 +316,7 @@ def _agglomerate(
                 if kept:  # labels cannot reproduce a matrix to the last bit
                     kept.save(chains.state, at_once=True)
                 route, is_kept = route.to_matrix(chains.best), False
-            tips = chains.tips()
+            tips = chains.tips(route.n_chains)
             if not len(tips):
                 raise _stuck(chains, kept if is_restored else None)
             route.nearest(tips, chains.near, chains.best)
@@ -371,7 +395,8 @@ def expected_seconds(route: LabelSpace) -> float:
     second.
     """
     n = len(route.weight)
-    tips, near, best = np.arange(min(n, _CHAINS)), np.zeros(n, np.int64), np.zeros(n)
+    tips = np.arange(min(n, route.n_chains))
+    near, best = np.zeros(n, np.int64), np.zeros(n)
     route.nearest(tips[:1], near, best)  # compiles, and allocates the tables
     n_rounds, begin, elapsed = 0, time.perf_counter(), 0.0
     while elapsed < 0.5:

@@ -25,7 +25,15 @@ _ROWS = 512  # rows of the matrix that a thread writes at a time
 # Of similarities of complete labels: regions of up to 16 objects, which most searches
 # are for, then have tables of 32 bits.
 _COMPLETE_BITS = 28
-_PACK = 0.8  # share of living regions at which each becomes one row
+_PACK = 0.95  # share of living regions at which each becomes one row
+_SAMPLE = 4  # runs of neighbouring leaves that tell whether bounds save comparisons
+_FEW = 0.25  # share of comparisons below which they do
+_SLICE = 2**14  # leaves searched for at a time: Ctrl-C does not wait for long
+CHAINS = 64  # chains followed at a time; more batch better, fewer waste fewer searches
+# Where neighbours are looked for in few places, chains that begin near each other share
+# these. Plain co-associations have many ties, which the order of merges breaks.
+_LOCAL_CHAINS = 2**12
+FEW_BYTES = 2**26  # of a matrix that is filled sooner than its regions are merged
 
 
 class Matrix:
@@ -43,6 +51,7 @@ class Matrix:
 
     def __init__(self, kind: int, unit: float, n_jobs: int | None):
         self.kind, self.unit, self.n_jobs = kind, unit, n_jobs
+        self.n_chains = CHAINS
         self.square, self.now = np.zeros(0), 0
 
     def hold(self, square, slot, size, n_leaves) -> None:
@@ -170,10 +179,12 @@ class LabelSpace:
     """No matrix: similarities of a few regions to all are summed from the labels.
 
     A row is a histogram over the base clusters, at first of the objects of one leaf;
-    whenever a fifth of the regions are gone, each remaining region becomes one row. It
-    has few more entries than a leaf, since regions that merge early are similar. Once a
-    matrix of the remaining regions fits ``max_memory`` bytes, :meth:`to_matrix` creates
-    one.
+    whenever a twentieth of the regions are gone, each remaining region becomes one row.
+    It has few more entries than a leaf, since regions that merge early are similar.
+    Leaves are in lexicographic order, so that neighbouring rows share clusters, and a
+    bound on the similarity of a block of rows often tells that none of them is nearest.
+    Once a matrix of the remaining regions fits ``max_memory`` bytes, or if bounds save
+    most comparisons, ``FEW_BYTES``, :meth:`to_matrix` creates one.
 
     Parameters
     ----------
@@ -185,6 +196,13 @@ class LabelSpace:
         Bytes that a matrix may take. With missing labels there is never one.
     dtype : type
         Type of its entries.
+
+    Attributes
+    ----------
+    is_local : bool
+        Whether bounds save most comparisons, as those of a few leaves tell.
+    n_chains : int
+        Chains to follow at a time.
     """
 
     def __init__(
@@ -211,8 +229,11 @@ class LabelSpace:
         if coassociation.similarity is None:
             self.similarity = np.zeros((0, 0), np.uint64)
             self.most = coassociation.n_terms
-        self.scratch: dict[type, list[np.ndarray]] = {np.uint32: [], np.uint64: []}
         self.max_memory = 0 if ensemble.has_missing else max_memory
+        self.is_local, self.n_chains = self._are_bounds_near(), CHAINS
+        if self.is_local and coassociation.similarity is not None:
+            self.n_chains = _LOCAL_CHAINS
+            self.max_memory = min(max_memory, FEW_BYTES)
 
     def _make_rows(self, codes: np.ndarray) -> None:
         """Make each leaf a row, and a region."""
@@ -227,6 +248,7 @@ class LabelSpace:
         is_few = self.weight.sum() < 2**32
         own = self.weight.astype(np.uint32 if is_few else np.uint64)
         self.count = np.repeat(own, n_present)
+        self._summarise()
 
     def _count_present(self) -> None:
         """Count the objects, or the memberships, that two regions are compared by."""
@@ -257,40 +279,75 @@ class LabelSpace:
         if self.coassociation.ensemble.has_missing or heaviest > _EXACT_WEIGHT:
             self.nearest(np.arange(len(near)), near, best)
             return
+        if self.is_local:
+            for a, b in parallel.strips(len(near), _SLICE):
+                tell(a, len(near), "nearest label rows")
+                self.nearest(np.arange(a, b), near, best)
+            return
         near[:], total = closest(self.coassociation, self.entries, n_jobs=self.n_jobs)
         best[:] = (
             total * (self.weight * self.weight[near]) / (self.size * self.size[near])
         )
 
+    def _are_bounds_near(self) -> bool:
+        """Return whether bounds save most comparisons of a sample of leaves."""
+        n, lanes = len(self.weight), 2 * _kernels.labelspace.LANES
+        if self.coassociation.ensemble.has_missing:
+            return False
+        near, best = np.zeros(n, np.int64), np.zeros(n)
+        n_compared = n_asked = 0
+        for first, last in parallel.blocks(n, _SAMPLE):
+            queue = np.arange(first, min(first + lanes, last))
+            n_compared += len(queue) * self._nearest(
+                queue, near, best, np.uint64, len(queue), n_jobs=1
+            )
+            n_asked += len(queue)
+        return n_compared < _FEW * n * n_asked
+
     def nearest(self, queue, near, best):
         """Write the nearest neighbour of every queued region, and how near it is."""
         # The largest sum over the objects of a region determines the type of its
         # tables.
+        queue = np.sort(queue)  # neighbours are searched for together
         is_narrow = self.size[self.place[queue]] * self.most < 2**32
         lanes = _kernels.labelspace.LANES
-        self._nearest(queue[is_narrow], near, best, np.uint32, 2 * lanes)
-        self._nearest(queue[~is_narrow], near, best, np.uint64, lanes)
+        n_jobs = self.n_jobs if len(self.slots) * len(queue) > _SMALL else 1
+        self._nearest(queue[is_narrow], near, best, np.uint32, 2 * lanes, n_jobs)
+        self._nearest(queue[~is_narrow], near, best, np.uint64, lanes, n_jobs)
 
-    def _nearest(self, queue, near, best, dtype, lanes):
+    def _nearest(self, queue, near, best, dtype, most_lanes, n_jobs) -> int:
+        """Search with tables of a type; return the number of compared regions."""
         if not len(queue):
-            return
-        threads = self.n_jobs if len(self.slots) * len(queue) > _SMALL else 1
-        spans = parallel.blocks(len(queue), parallel.thread_count(threads))
-        scratch = self.scratch[dtype]
-        while len(scratch) < len(spans):
-            scratch.append(np.empty((self.n_slots, lanes), dtype))
+            return 0
+        spans = parallel.blocks(len(queue), parallel.thread_count(n_jobs))
+        # Whole vectors of lanes, no more than there are regions to search for.
+        lanes = min(most_lanes, -(-len(queue) // (8 * len(spans))) * 8)
         rows = (self.edge, self.slots, self.count)
         shared = (self.start, self.similarity, self.all_pairs, *rows)
         state = (self.slot, self.place, self.next_member, self.size, self.present)
+        blocks = (*self.blocks, np.flatnonzero(self.is_far))
+        given = (*shared, *state, *blocks, queue, near, best)
         tasks = [
-            (*shared, *state, queue, near, best, tables, a, b)
-            for tables, (a, b) in zip(scratch, spans, strict=False)
+            (*given, np.empty((self.n_slots, lanes), dtype), *span) for span in spans
         ]
-        parallel.run(_kernels.labelspace.nearest, tasks, n_jobs=threads)
+        return sum(parallel.run(_kernels.labelspace.nearest, tasks, n_jobs=n_jobs))
+
+    def _summarise(self) -> None:
+        """Record the slots that the rows of each block use."""
+        kernels, n, self.blocks = _kernels.labelspace, len(self.edge) - 1, []
+        for height in kernels.BLOCK * kernels.WIDE ** np.arange(3):
+            used = np.empty(len(self.slots), np.int32)
+            edge = np.empty((-(-n // height), len(self.start)), np.int64)
+            last = kernels.summarise(
+                self.edge, self.slots, self.widest, height, edge, used
+            )
+            self.blocks.append((edge, used[:last]))
+        self.is_far = np.zeros(n, dtype=bool)
 
     def join(self, merged):
         """Merge pairs of regions."""
         _kernels.labelspace.join(
+            self.is_far,
             self.place,
             self.next_member,
             self.last_member,
@@ -317,6 +374,7 @@ class LabelSpace:
         self.place[self.slot] = np.arange(len(kept))
         self.last_member = np.arange(len(kept))
         self.next_member = np.full(len(kept), -1)
+        self._summarise()
 
     def fits(self, n_regions: int) -> bool:
         """Return whether a matrix of ``n_regions`` regions fits ``max_memory``."""

@@ -95,6 +95,8 @@ def _apart(wanted: np.ndarray, gap: float) -> np.ndarray:
 
     Least squares: isotonic regression, by pooling adjacent violators.
     """
+    if not len(wanted):
+        return wanted
     blocks: list[tuple[float, int]] = []
     for value in wanted - gap * np.arange(len(wanted)):
         mean, size = float(value), 1

@@ -10,6 +10,7 @@ _PERPLEXITY = 30
 _NEAREST = 3  # landmarks between which another row is placed
 _ROUNDS, _EARLY = 400, 100  # steps of descent, and how many of them exaggerate
 _EXAGGERATION = 12.0
+_LEAST_RATE = 10.0  # with the usual 50, some layouts of few rows tear groups apart
 _DIGITS = 6  # of similarities; what follows may depend on threads
 _DOT = 0.006  # radius that an object takes up, as a share of the map's width
 
@@ -89,7 +90,7 @@ def _descend(joint: np.ndarray, start: np.ndarray) -> np.ndarray:
     at = 1e-2 * (start - start.mean(axis=0)) / (np.abs(start).max(initial=0) or 1.0)
     # Rows with equal components would never part.
     at += 1e-4 * np.random.default_rng(0).standard_normal(at.shape)
-    rate = max(n / _EXAGGERATION / 4, 50.0)
+    rate = max(n / _EXAGGERATION / 4, _LEAST_RATE)
     speed, gain = np.zeros_like(at), np.ones_like(at)
     for step in range(_ROUNDS):
         pull, momentum = (_EXAGGERATION, 0.5) if step < _EARLY else (1.0, 0.8)

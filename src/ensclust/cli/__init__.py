@@ -128,7 +128,7 @@ class _Commands(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of errors.")
 @click.pass_context
 def main(ctx: click.Context, *, debug: bool) -> None:
-    """Combine many clusterings of the same objects into one better clustering."""
+    """Combine many clusterings of the same objects into one."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -109,7 +109,8 @@ def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jo
     """Run several methods on the clusterings in LABELS and compare the results.
 
     Prints the mean NMI with the base clusterings (ANMI) and the time of each method,
-    and how far the methods agree with each other. LABELS is a file as for consensus.
+    and how well the methods agree with each other. LABELS has the format that ensclust
+    consensus reads.
     """
     from ensclust._files import h5ad
     from ensclust._methods.table import usual_methods
@@ -207,9 +208,10 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
 def select_k(labels, k_range, data, data_columns, **options) -> None:
     """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
-    LABELS is a file as for consensus, or - for CSV on stdin. Each number of clusters is
-    evaluated by several criteria; a star marks what each of them suggests. With --data,
-    a table with rows in the same order, the answer is 1 if there is only noise.
+    LABELS has the format that ensclust consensus reads, or is - for CSV on stdin. Each
+    number of clusters is evaluated by several criteria; a star marks what each of them
+    suggests. With --data, a table of the features with its rows in the same order as
+    LABELS, the answer is 1 if the features look like noise.
     """
     if data_columns and not data:
         msg = "--data-columns needs --data FILE."
@@ -266,11 +268,11 @@ def select_k(labels, k_range, data, data_columns, **options) -> None:
 @noise_option
 @run_options("ecpcs-mc")
 def split_half(labels, n_clusters, splits, **options) -> None:
-    """Test whether half of the clusterings in LABELS would give the same result.
+    """Compare the consensus of random halves of the clusterings in LABELS.
 
-    Repeatedly splits them at random into two halves and compares the consensus of one
-    half with that of the other. --json includes the values of each object. LABELS is a
-    file as for consensus.
+    Splits them at random into two halves, many times, and shows how well the consensus
+    of one half agrees with that of the other. --json includes the values of each
+    object. LABELS has the format that ensclust consensus reads.
     """
     ks = n_clusters or [None]
     if len(ks) > 1:

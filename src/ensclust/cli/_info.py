@@ -41,9 +41,9 @@ _ALIKE = 0.95  # NMI of nearly equal clusterings, as in Ensemble.redundant
 def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
     """Show what FILE contains: objects, columns, clusters, missing and distinct labels.
 
-    FILE is a file as for consensus or cluster. For a mixed table, each column is listed
-    with its type, missing cells, distinct values and possible use. Suggestions point
-    out likely problems and the command to run next.
+    FILE has a format that ensclust consensus or cluster reads. For a mixed table, each
+    column is listed with its type, missing cells, distinct values and possible use.
+    Suggestions point out likely problems and the command to run next.
     """
     facts = read_table(describe, file, quiet=as_json, content=content, **choice)
     click.echo(json.dumps(facts) if as_json else as_text(facts))

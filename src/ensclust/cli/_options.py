@@ -37,7 +37,7 @@ report_option = click.option(
     "--report",
     type=click.Path(),
     metavar="FILE",
-    help="Also write an HTML page with charts, which works offline.",
+    help="Also write an HTML page with charts; it opens offline.",
 )
 
 
@@ -46,8 +46,8 @@ noise_option = click.option(
     type=click.Choice(["missing", "own-cluster"]),
     default="missing",
     show_default=True,
-    help="What a negative label means: left out, like an empty cell, or part of a "
-    "cluster of noise.",
+    help="What a negative label means: missing (not clustered, like an empty cell) or "
+    "own-cluster (the noise forms a cluster).",
 )
 
 
@@ -108,8 +108,8 @@ def run_options(method: str) -> Callable[[Callable], Callable]:
                "package.module:Class for your own."),
         option("-p", "--param", type=_parameter, multiple=True, metavar="NAME=VALUE",
                callback=lambda _ctx, _param, given: once(given),
-               help="Parameter of the method, such as steps=10, or a list a,b; "
-               "repeatable."),
+               help="Parameter of the method, such as steps=10; a value may be a list, "
+               "a,b. Can be repeated."),
         seed_option,
         jobs_option,
         table_options,
@@ -180,8 +180,8 @@ def table_options(command: Callable) -> Callable:
     option = click.option
     return _add(command, [
         option("--columns", type=names, metavar="A,B",
-               help="Use only these columns; in an h5ad file, of obs, or X_pca and the "
-               "like."),
+               help="Use only these columns. In an h5ad file: columns of obs, or an "
+               "entry of obsm such as X_pca."),
         option("--exclude", type=names, metavar="A,B",
                help="Leave out these columns."),
         option("--id-column", metavar="NAME",

@@ -37,7 +37,7 @@ def _names(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(dict.fromkeys(filter(None, names)))
 
 
-@click.command(short_help="Run the paper's experiments.")
+@click.command(short_help="Repeat the experiments of the ECPCS paper.")
 @click.argument("what", nargs=-1, metavar="[WHAT]...",
                 type=click.Choice([*EXPERIMENTS, COMPARISON, "all"]))  # fmt: skip
 @click.option("--datasets", "names", type=_names, metavar="A,B",
@@ -50,11 +50,15 @@ def _names(text: str) -> tuple[str, ...]:
               default=Path("results"), show_default=True, metavar="DIR",
               help="Directory of results; interrupted runs resume.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Three runs on three small datasets.")
-@click.option("--true-k", is_flag=True, help="Skip the sweeps for best-k.")
+@click.option(
+    "--true-k",
+    is_flag=True,
+    help="Use only the true number of clusters, without a search for the best one.",
+)
 @click.option("--n-jobs", type=int, metavar="J", show_default="one per core",
               help="Number of processes; never changes the result.")  # fmt: skip
 @click.option("--data-home", metavar="DIR", show_default="ENSCLUST_DATA",
-              help="Directory with files like wine.npz.")  # fmt: skip
+              help="Directory with dataset files such as wine.npz.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="S",
               help="Random seed; determines the result.")  # fmt: skip
 @click.option("--init", type=click.Choice(INITS), show_default=True,
@@ -65,14 +69,14 @@ def _names(text: str) -> tuple[str, ...]:
 @click.option("-q", "--quiet", is_flag=True, callback=calm, help="Show no progress.")
 def reproduce(what, names, methods, runs, out, data_home, seed, init, standardize,
               n_jobs, *, quick, true_k, report_only, quiet) -> None:  # fmt: skip
-    """Run the paper's experiments and compare our figures with the published ones.
+    """Repeat the experiments of the ECPCS paper and compare with the published figures.
 
-    WHAT is any of table1 to table5, figure-size, figure-time and figure-fragments, or
-    all of these (the default). Methods that are not in the paper can be run too; they
-    are compared with its ten methods in methods.md, and the paper's tables do not
-    change. "methods" runs all of them, with ten numbers of clusters each. Results,
-    tables and figures are written to the directory --out; an interrupted run resumes
-    when it is started again.
+    The paper is Huang et al., doi:10.1109/TSMC.2018.2876202. WHAT is any of table1 to
+    table5, figure-size, figure-time and figure-fragments; all of them by default. It
+    may also be methods, which runs all methods of ensclust with ten numbers of clusters
+    each. Methods that are not in the paper are compared with its ten methods in
+    methods.md; the paper's tables do not change. Results, tables and figures are
+    written to the directory --out; an interrupted run resumes when it is started again.
     """
     from ensclust._support.json_files import read_json
     from ensclust._support.parallel import thread_count

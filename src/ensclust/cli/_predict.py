@@ -35,9 +35,9 @@ def predict(
 ) -> None:
     """Label the rows of DATA with MODEL, a file saved by cluster --model.
 
-    DATA is a file as for cluster, with the columns that the model was fitted to, in any
-    order; others are ignored. If they have other names in DATA, list them with
-    --columns.
+    DATA has the format that ensclust cluster reads, and the columns that the model was
+    fitted to, in any order; other columns are ignored. If the columns have other names
+    in DATA, list them with --columns.
     """
     import numpy as np
 

@@ -38,11 +38,11 @@ from ensclust.cli._tables import (
 @json_option
 @quiet_option
 def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) -> None:
-    """Show how far the clusterings in LABELS support the one in CONSENSUS.
+    """Show how well the clusterings in LABELS support the one in CONSENSUS.
 
     Summarises the certainty per object, cluster and base clustering; --json prints all
-    values. Both files have one row per object, in the same order, and are read as in
-    consensus.
+    values. Both files have one row per object, in the same order, and the format that
+    ensclust consensus reads.
     """
     calm = {"quiet": quiet or as_json}
     table = read_table(ensclust.io.read_labels, labels, **calm, **choice)
@@ -69,8 +69,8 @@ def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) ->
               help="Table of features for a map of the objects; two or three columns "
               "are shown as they are.")  # fmt: skip
 @click.option("--data-columns", type=names, metavar="A,B",
-              help="Use only these columns of it; in an h5ad file also X_umap and the "
-              "like.")  # fmt: skip
+              help="Use only these columns of it; in an h5ad file also an entry of "
+              "obsm such as X_umap.")  # fmt: skip
 @page_options
 @click.option("--truth", type=click.Path(), metavar="FILE",
               help="File with the true classes.")  # fmt: skip
@@ -87,8 +87,8 @@ def report(labels, consensus, cluster_column, data, data_columns, map_of, sweep,
     """Show the clustering in CONSENSUS and the clusterings in LABELS as an HTML page.
 
     The page opens offline in any browser. All files have one row per object, in the
-    same order, and are read as by consensus. Colours that scanpy left in an h5ad file
-    are kept.
+    same order, and a format that ensclust consensus or cluster reads. Colours that
+    scanpy left in an h5ad file are kept.
     """
     from ensclust._view.report.page import check_report
 

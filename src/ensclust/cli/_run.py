@@ -65,17 +65,17 @@ _k_option = click.option(
     type=several_k,
     metavar="K[,K...]",
     help="Number of consensus clusters, or auto to choose it automatically; some "
-    "methods accept other words, such as lifetime. A list writes one column per "
-    "number. Required, except for methods such as communities that find the number "
-    "themselves.",
+    "methods also accept a word such as lifetime. A list, such as 2,3,4, writes one "
+    "column per number. Required, except for methods such as communities that find "
+    "the number themselves.",
 )
 
 _certainty_option = click.option(
     "--min-certainty",
     type=NumberRange(0, 1),
     metavar="SHARE",
-    help="Label objects -1 whose membership in their cluster is below SHARE, from 0 "
-    "to 1.",
+    help="Give the label -1 to objects whose share in their own cluster is below "
+    "SHARE, from 0 to 1.",
 )
 
 
@@ -86,8 +86,9 @@ _certainty_option = click.option(
               metavar="M", help="Number of base clusterings.")  # fmt: skip
 @click.option("--base", type=base, default="kmeans", show_default=True,
               metavar="KIND[,KIND]",
-              help="How to generate the base clusterings: kmeans, spectral (clusters "
-              "of any shape), or both in turn, kmeans,spectral.")  # fmt: skip
+              help="How to generate the base clusterings: kmeans, spectral (finds "
+              "clusters of any shape), or kmeans,spectral to alternate."
+              )  # fmt: skip
 @click.option("--base-k", type=base_k, metavar="LO,HI",
               show_default="from the smallest K to the square root of the number of "
               "objects, at most 100",
@@ -101,8 +102,8 @@ _certainty_option = click.option(
               default="auto", show_default=True,
               help="Scale the columns first: standard (mean 0, standard deviation 1), "
               "robust (median 0, interquartile range 1), none, or auto, which is "
-              "standard if few columns would dominate.")  # fmt: skip
-@click.option("--standardize", "scale", flag_value="standard",
+              "standard if a few columns would dominate, else none.")  # fmt: skip
+@click.option("--standardize", is_flag=True,
               help="Same as --scale standard.")  # fmt: skip
 @cleaning_options
 @_certainty_option
@@ -111,11 +112,12 @@ _certainty_option = click.option(
 @report_option
 @page_options
 @click.option("--model", type=click.Path(), metavar="FILE",
-              help="Also save the fitted model, for predict; must end in .skops."
+              help="Also save the fitted model, for ensclust predict. FILE must end "
+              "in .skops."
               )  # fmt: skip
 @run_options("ecpcs-mc")
 @engine_options
-def cluster(data, n_clusters, **options) -> None:
+def cluster(data, n_clusters, *, standardize, **options) -> None:
     """Cluster the rows of DATA: many k-means runs, then their consensus.
 
     DATA is a CSV, TSV, NPY, NPZ, Parquet, h5ad or MATLAB file of numbers with one row
@@ -123,6 +125,14 @@ def cluster(data, n_clusters, **options) -> None:
     h5ad, X is used, or an entry of obsm such as X_pca with --columns; -o copy.h5ad
     writes the labels into a copy.
     """
+    if standardize:
+        source = click.get_current_context().get_parameter_source("scale")
+        if source != ParameterSource.DEFAULT and options["scale"] != "standard":
+            msg = (
+                f"--standardize and --scale {options['scale']} differ. Use one of them."
+            )
+            raise click.UsageError(msg)
+        options["scale"] = "standard"
     Run("features", data, n_clusters or [None], **options).run()
 
 
@@ -221,14 +231,16 @@ class Run:
         # Labels alone are combined without an estimator, so without scikit-learn.
         is_fitted = self.content == "features" or self.report is not None
         settings |= {"n_clusters": self.ks[0], **self.settings()}
-        model: Any = (make if is_fitted else settle)(self.method, **settings)
+        build = make if is_fitted else settle
+        model: Any = build(self.method, **settings)
         model._validate_params()
         is_dask = self.engine == "dask"
         with dask_scheduler(self.scheduler) if is_dask else nullcontext():
             X, about, doing = self._open() if self.in_memory else self._open_blocks()
             columns, kept = about.pop("columns", None), about.pop("kept", None)
-            if kept is not None:
-                _keep_weights(model, kept)
+            if kept is not None and isinstance(settings.get("weights"), list):
+                settings["weights"] = _kept_weights(settings["weights"], kept)
+                model = build(self.method, **settings)
             names = [f"k{k}" for k in self.ks] if len(self.ks) > 1 else None
             clock = stopwatch()
             with progress(doing, quiet=self.is_silent):
@@ -555,11 +567,8 @@ class Run:
         }
 
 
-def _keep_weights(model: Any, kept: list[bool]) -> None:
-    """Reduce one weight per clustering of the file to those of the kept ones."""
-    weights = getattr(model, "weights", None)
-    if not isinstance(weights, list):
-        return
+def _kept_weights(weights: list, kept: list[bool]) -> list:
+    """Return the weights of the clusterings that are kept, given one for each."""
     if len(weights) != len(kept):
         msg = (
             f"-p weights has {len(weights)} numbers for {len(kept)} clusterings. Give "
@@ -567,7 +576,7 @@ def _keep_weights(model: Any, kept: list[bool]) -> None:
             "used."
         )
         raise click.UsageError(msg)
-    model.weights = list(compress(weights, kept))
+    return list(compress(weights, kept))
 
 
 def _join(model: Any, X: Any, ks: list, joined: Table) -> tuple[Any, Any]:
@@ -613,6 +622,6 @@ def in_sizes(sizes: list[int], n_absent: int) -> str:
         largest = [*largest[: _SHOWN - 1], "...", largest[-1]]
     return (
         f"{len(sizes)} cluster{'s' * (len(sizes) != 1)}"
-        + (f" of {', '.join(largest)}" if sizes else "")
+        + (f" of size{'s' * (len(sizes) != 1)} {', '.join(largest)}" if sizes else "")
         + (f"; {n_absent:,} not clustered" if n_absent else "")
     )

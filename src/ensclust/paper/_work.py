@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ensclust import Ensemble, consensus, metrics, similarity
+from ensclust import Ensemble, __version__, consensus, metrics, similarity
 from ensclust._methods.table import has_parameter
 from ensclust.paper import _protocol, _store
 from ensclust.paper._plan import Unit
@@ -135,8 +135,9 @@ def _by_steps(
 @cache
 def versions() -> dict[str, str]:
     """Return the versions on which results may depend."""
-    packages = ("ensclust", "numpy", "scipy", "scikit-learn", "numba")
+    packages = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "python": platform.python_version(),
+        "ensclust": __version__,  # that of an editable installation may be older
         **{package: version(package) for package in packages},
     }

@@ -29,6 +29,7 @@ _ROUNDS = 4
 _TOLERANCE = 5e-6  # for the part of Z that is left out
 _RESIDUAL = 2e-6  # of an eigenpair, times the f-th power of its eigenvalue
 _NEGLIGIBLE = 1e-8  # power of an eigenvalue and the next one beyond
+_SMALL = 3000  # rows up to which one thread multiplies by thin matrices
 _STRIP = 512  # rows of A that are float64 at a time
 _HOPELESS = 2e-5  # bound after two rounds that further ones will not reach
 
@@ -65,10 +66,11 @@ def sum_of_walks(A: np.ndarray, root: np.ndarray, steps: int) -> np.ndarray | No
         three matrices in addition to A.
     """
     square = A @ A.T
-    found = leading_vectors(A, square, root, steps)
-    if found is None:
-        return None
-    thin = _thin(A, square, root, steps, found)
+    with parallel.one_blas_thread_if(len(A) < _SMALL):
+        found = leading_vectors(A, square, root, steps)
+        if found is None:
+            return None
+        thin = _thin(A, square, root, steps, found)
     # BLAS fills the upper triangle of the transpose.
     total = blas.ssyrk(1.0, (square * root).T, trans=1)
     if found.n_first == 3:
@@ -188,7 +190,8 @@ def _ritz_pairs(A: np.ndarray, Q: np.ndarray) -> _RitzPairs:
     product = np.empty_like(Q)
     for i, j in parallel.strips(len(A), _STRIP):
         np.matmul(A[i:j].astype(np.float64), Q, out=product[i:j])
-    values, turn = np.linalg.eigh(Q.T @ product)
+    with parallel.one_blas_thread():
+        values, turn = np.linalg.eigh(Q.T @ product)
     order = np.argsort(-np.abs(values), kind="stable")
     values, turn = values[order], turn[:, order]
     vectors = Q @ turn
@@ -200,13 +203,15 @@ def _ritz_pairs(A: np.ndarray, Q: np.ndarray) -> _RitzPairs:
         r = int(np.argmax(loose))
         own = np.ascontiguousarray(vectors[:, :r])
         settled.append(Leading(values[:r], own, float(abs(values[r])), n_first))
-    least = np.linalg.eigvalsh(product.T @ product)[0]
+    with parallel.one_blas_thread():
+        least = np.linalg.eigvalsh(product.T @ product)[0]
     return _RitzPairs(settled, float(np.sqrt(max(least, 0))))
 
 
 def orthonormal(Q: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the columns, which are overwritten."""
-    return linalg.qr(Q, mode="economic", overwrite_a=True, check_finite=False)[0]
+    with parallel.one_blas_thread():  # several would wait longer than they work
+        return linalg.qr(Q, mode="economic", overwrite_a=True, check_finite=False)[0]
 
 
 def _row_sums(A: np.ndarray, mass: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from ensclust.similarity import _leading
 _MAX_DEGREE_RATIO = 1e8
 _MAX_DOUBLED = 32  # more steps are summed faster in closed form
 _MANY = 700  # nodes from which Z need not be exact if it is only compared
+_FEW = 2000  # nodes up to which one thread is not much slower, or faster if others work
 _STRIP = 256  # rows that are worked on at a time
 
 
@@ -123,10 +124,11 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
     A /= root[:, None]
     A /= root
     total = None
-    if steps >= _leading.FEWEST:
-        total = _leading.sum_of_walks(A, root, steps)
-    if total is None:
-        total = _gram_by_doubling(A, root, steps)
+    with parallel.one_blas_thread_if(len(A) < _FEW):
+        if steps >= _leading.FEWEST:
+            total = _leading.sum_of_walks(A, root, steps)
+        if total is None:
+            total = _gram_by_doubling(A, root, steps)
     del A
     return _among(_cosine(_mirrored(total)), linked)
 

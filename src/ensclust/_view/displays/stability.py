@@ -95,7 +95,7 @@ class StabilityDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> StabilityDisplay:
-        """Draw how far base clusterings support a clustering.
+        """Draw how well base clusterings support a clustering.
 
         Parameters
         ----------

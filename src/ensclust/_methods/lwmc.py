@@ -39,7 +39,7 @@ class LWMC(MetaClustering):
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for the cut, N M for the vote; memory N M bytes
-    and about five Nc x Nc matrices. Base clusters are partitioned by a normalised cut
+    and up to four Nc x Nc matrices. Base clusters are partitioned by a normalised cut
     of their Jaccard coefficients, without the diagonal. An object goes to the
     meta-cluster with the largest mean, over its base clusters, of weight times
     membership.
@@ -77,7 +77,7 @@ class LWMC(MetaClustering):
         family="cluster graph",
         is_soft=True,
     )
-    _pair_bytes = 5 * 8
+    _pair_bytes = 4 * 8
 
     theta: float = parameter(Interval(Real, 0, None, closed="neither"), default=0.4)
 

@@ -26,7 +26,6 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
-    "matplotlib.sphinxext.plot_directive",
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
@@ -47,11 +46,6 @@ numpydoc_show_class_members = False  # the template lists them
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-
-plot_formats = [("png", 120)]
-plot_html_show_formats = False
-plot_html_show_source_link = False
-plot_rcparams = {"savefig.bbox": "tight"}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -7,7 +7,14 @@ from benchmarks import coarsening, noise, relabelling, scale
 from benchmarks.evidence import __main__ as evidence
 from benchmarks.evidence.report import lost
 from benchmarks.evidence.sets import CHOOSING
-from docs import check_site, make_pages, make_readme, make_reference, make_results
+from docs import (
+    check_site,
+    make_pages,
+    make_readme,
+    make_reference,
+    make_results,
+    make_start,
+)
 from docs.make_methods import COLUMNS, TARGET, abilities, about, render
 
 import ensclust
@@ -72,6 +79,13 @@ def test_the_front_page_has_the_lines_of_the_readme():
     readme = (ROOT / "README.md").read_text()
     found = re.search(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", readme, re.S | re.M)
     assert lines == [line for line in "".join(found.groups()).splitlines() if line]
+
+
+def test_the_picture_of_the_first_page_is_drawn_by_its_code(tmp_path):
+    assert f"]({make_start.TARGET.name})" in make_start.PAGE.read_text()
+    assert make_start.TARGET.stat().st_size < 200_000
+    make_start.draw(tmp_path / "start.png")
+    assert (tmp_path / "start.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_page_on_choosing_k_shows_what_was_measured():

@@ -276,8 +276,8 @@ def peers(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "resampling",
-            f"{base['m']} k-means runs on 80% of the objects and their consensus, "
-            f"N = {n:,}, k = {k}",
+            f"{base['m']} k-means runs, each on a random 80% of the objects, and the "
+            f"consensus of the runs, N = {n:,}, k = {k}",
             (
                 Side("ensclust", "resampling", resampled),
                 *(Side(other, other, resampled) for other in others),

@@ -216,7 +216,7 @@ def engines(sizes: dict) -> list[Measurement]:
         ),
         Measurement(
             "linkage",
-            f"average linkage of {objects:,} distinct label rows",
+            f"average linkage of {objects:,} objects that all differ in their labels",
             (
                 Side("ensclust", "link", rows),
                 Side("label space", "link", {**rows, "max_memory": 1}),

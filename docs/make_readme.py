@@ -72,14 +72,15 @@ def agreement() -> str:
         else f"{other['inside']} of {other['cells']}"
     )
     return (
-        "`ensclust reproduce` repeats the experiments of the ECPCS paper: "
-        f"{found['n_runs']} runs on {len(found['datasets'])} of its datasets. With the "
-        f"true number of clusters, {cells['inside']} of the {cells['cells']} mean "
-        "scores (NMI and ARI) of ECPCS-HC and ECPCS-MC differ from the published ones "
-        "by at most two published standard deviations or two percentage points, "
-        f"whichever is larger; {above} {'is' if above == 1 else 'are'} higher and "
+        "`ensclust reproduce` repeats the experiments of the ECPCS paper on "
+        f"{len(found['datasets'])} of its datasets, {found['n_runs']} runs each. It "
+        f"compares {cells['cells']} mean scores with the published ones: NMI and ARI "
+        "of ECPCS-HC and ECPCS-MC on each dataset, with the true number of clusters. "
+        f"{cells['inside']} are close, that is, within two published standard "
+        "deviations or two percentage points, whichever is larger; of the others, "
+        f"{above or 'none'} {'is' if above < 2 else 'are'} higher and "
         f"{below or 'none'} {'is' if below < 2 else 'are'} lower. If NMI is normalised "
-        f"as it seems to have been in the paper, {inside} are within these bounds.\n"
+        f"as it seems to have been in the paper, {inside} are close.\n"
     )
 
 
@@ -134,11 +135,12 @@ def compared(lines: list[dict], rows: list[Row], other: str = "other package") -
         f"The times are medians of up to three runs on {lines[0]['cores']} cores; what "
         "takes more than 100 s is timed once. The ratio is the time (or memory) of the "
         f"{other} divided by that of ensclust: above 1, ensclust needs less. N, d, M "
-        "and k are the numbers of objects, features, base clusterings and clusters.\n\n"
+        "and k are the numbers of objects, features, base clusterings (the inputs) and "
+        "clusters.\n\n"
         f"{compared_with(other, lines, rows)}\n\n"
-        "The clusters that `generate` finds are about as tight as those of the other "
-        "k-means packages: the mean squared distance of objects to their centres is at "
-        f"most {percent:g}% larger.\n"
+        "The clusters that `generate` finds are about as tight as those of the "
+        "k-means packages that we compared it with: the mean squared distance of "
+        f"objects to their centres is at most {percent:g}% larger.\n"
     )
     if " \\* |" in text:
         text += "\\* Rough: other processes used more than a quarter of the cores.\n"
@@ -148,7 +150,7 @@ def compared(lines: list[dict], rows: list[Row], other: str = "other package") -
 def compared_with(other: str, lines: list[dict], rows: list[Row]) -> str:
     """Return a table of the given rows."""
     busy = {line["measurement"] for line in lines if line.get("others", 0) > _BUSY}
-    cells = [("task", "ensclust", other, "it needs", "ratio")]
+    cells = [("task", "ensclust", other, "its time or memory", "ratio")]
     above = "-"
     for row in rows:
         if not row.work.endswith(DISTANCE):

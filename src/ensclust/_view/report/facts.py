@@ -233,12 +233,12 @@ def _summary(certainty: Certainty, ensemble: Ensemble, result: Result | None) ->
         return f"{first} Every cluster is a single object."
     together = (
         f"{first} On average an object is together with the others of its cluster in "
-        f"{100 * known.mean():.0f} % of the base clusterings"
+        f"{100 * known.mean():.0f}% of the base clusterings"
     )
     if len(certainty.sizes) < 2:
         return f"{together}."
     unsure = int((certainty.margin <= 0).sum())
-    share = f" ({100 * unsure / len(certainty.labels):.2g} %)" if unsure else ""
+    share = f" ({100 * unsure / len(certainty.labels):.2g}%)" if unsure else ""
     return (
         f"{together}; "
         f"{counted(unsure, 'object') if unsure else 'none'}{share} "

@@ -47,8 +47,8 @@ function scatterHover(i) {
   const s = data.scatter;
   const id = s.ids === null ? s.rows[i] : s.ids[i];
   const lines = [`object <b>${plain(id)}</b>`, `cluster ${plain(clusterName(s.cluster[i]))}`];
-  if (s.own[i] !== null) lines.push(`with its cluster in ${s.own[i]} % of the clusterings`);
-  if (s.next[i] >= 0) lines.push(`with cluster ${plain(clusterName(s.next[i]))} in ${s.other[i]} %`);
+  if (s.own[i] !== null) lines.push(`with its cluster in ${s.own[i]}% of the clusterings`);
+  if (s.next[i] >= 0) lines.push(`with cluster ${plain(clusterName(s.next[i]))} in ${s.other[i]}%`);
   return lines.join("<br>");
 }
 
@@ -106,7 +106,7 @@ function scatterChart() {
 function axisTitle(i) {
   const { names, share: shares } = shownMap();
   if (names !== null) return plain(brief(names[i], 30));
-  return shares === null ? "" : `component ${i + 1} (${Math.round(100 * shares[i])} %)`;
+  return shares === null ? "" : `component ${i + 1} (${Math.round(100 * shares[i])}%)`;
 }
 
 function scatterNote() {
@@ -169,7 +169,7 @@ function matrixChart() {
   const trace = {
     type: "heatmap", z: rows, zmin: 0, zmax: 100, colorscale: c.shares,
     customdata: labels.map((a) => labels.map((b) => [a, b])),
-    hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z} %</b> of the clusterings<extra></extra>",
+    hovertemplate: "%{customdata[0]}<br>%{customdata[1]}<br>together in <b>%{z}%</b> of the clusterings<extra></extra>",
     colorbar: colourbar("matrix-chart", "% of the clusterings"),
   };
   return [[trace], layout({

@@ -236,7 +236,7 @@ function truthChart() {
   });
   const few = names.length * t.classes.length <= 200 && t.classes.length <= 14;
   const cells = t.table.map((row, i) => row.map((v, j) =>
-    [plain(names[i]), plain(t.classes[j]), count(v), `${(100 * shares[i][j]).toFixed(1)} %`]));
+    [plain(names[i]), plain(t.classes[j]), count(v), `${(100 * shares[i][j]).toFixed(1)}%`]));
   const rows = chosenTicks(names.length, 40);
   const columns = chosenTicks(t.classes.length, 25);
   return [[{

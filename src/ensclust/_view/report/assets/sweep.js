@@ -61,7 +61,7 @@ function cdfChart() {
     x: [0, ...level.values, 1], y: [0, ...level.cdf, 1],
     line: { shape: "hv", width: 2, color: ramp(i, levels.length) },
     hovertext: [0, ...level.values, 1].map((v, j) =>
-      `${plain(names[i])}<br>${Math.round(100 * [0, ...level.cdf, 1][j])} % of the pairs have a consensus of ${v.toFixed(2)} or less<br>area ${share(level.area)}`),
+      `${plain(names[i])}<br>${Math.round(100 * [0, ...level.cdf, 1][j])}% of the pairs have a consensus of ${v.toFixed(2)} or less<br>area ${share(level.area)}`),
     hoverinfo: "text",
   }));
   const narrow = isNarrow("cdf-chart");
@@ -97,7 +97,7 @@ function matricesChart() {
     });
     return {
       type: "heatmap", z: matrixRows(level.percent, level.n), zmin: 0, zmax: 100, colorscale: c.shares, showscale: false,
-      xaxis: `x${suffix}`, yaxis: `y${suffix}`, hovertemplate: "together in <b>%{z} %</b><extra></extra>",
+      xaxis: `x${suffix}`, yaxis: `y${suffix}`, hovertemplate: "together in <b>%{z}%</b><extra></extra>",
     };
   });
   return [traces, layout(more)];

@@ -128,7 +128,8 @@ class _Iteration:
         self._matrix = A
         self._root = np.ones((len(A), 1)) if root is None else root[:, None]
         start = np.random.default_rng(0).standard_normal((len(A), width))
-        self._next = np.linalg.qr(start)[0]
+        with parallel.one_blas_thread():  # several would wait longer than they work
+            self._next = np.linalg.qr(start)[0]
         self._rounds: list[tuple[np.ndarray, np.ndarray, int]] = []
 
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray] | None:

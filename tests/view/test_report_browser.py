@@ -225,6 +225,18 @@ def test_every_cluster_has_a_tick_in_the_matrix(page):
     assert page.evaluate("chosenTicks(14, 5)") == [0, 3, 6, 9, 13]
 
 
+def test_colour_bars_show_both_ends(page):
+    shown = (
+        "[...document.querySelectorAll('#matrix-chart .cbaxis text')]"
+        ".filter((text) => text.style.visibility !== 'hidden'"
+        " && text.style.display !== 'none').map((text) => text.textContent)"
+    )
+    for width in (390, 1280):
+        resize(page, width)
+        ticks = page.evaluate(shown)
+        assert {"0", "100"} <= set(ticks)
+
+
 def test_hovering_shows_values(page):
     page.locator("#clusters-chart .point path").first.hover(force=True)
     hover = page.locator("#clusters-chart .hoverlayer text").first

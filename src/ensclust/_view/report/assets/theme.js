@@ -135,7 +135,7 @@ const CONFIG = {
 function colourbar(id, title) {
   const shared = { thickness: 10, outlinewidth: 0, ticklen: 0 };
   return isNarrow(id)
-    ? { ...shared, orientation: "h", xpad: 0, ypad: 0, ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 1, title: { text: title, side: "top", font: { size: 12 } } }
+    ? { ...shared, orientation: "h", xpad: 0, ypad: 0, ...(id === "truth-chart" ? { y: -0.14, yanchor: "top" } : { y: 1.02, yanchor: "bottom" }), len: 0.94, title: { text: title, side: "top", font: { size: 12 } } }
     : { ...shared, len: 0.9, title: { text: title, side: "right", font: { size: 12 } } };
 }
 

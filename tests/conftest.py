@@ -130,6 +130,19 @@ def nobody_sets_attributes_of_others():
         yield
 
 
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Close the figures that doctests have left open, and those of the test."""
+
+    def close():
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")
+
+    close()
+    yield
+    close()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def nobody_is_told_of_compiling():
     """Make commands print the same whether or not kernels are already compiled."""

@@ -50,12 +50,6 @@ DISPLAYS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    pyplot.close("all")
-
-
 def rows_of_labels(n_objects=90, n_clusterings=6, n_groups=3, missing=0.0, seed=0):
     """Return noisy copies of a clustering into groups, and the groups."""
     rng = np.random.default_rng(seed)

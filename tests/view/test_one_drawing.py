@@ -5,7 +5,6 @@ from base64 import b64decode
 from dataclasses import replace
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -19,12 +18,6 @@ from ensclust._view.tree_top import node_places, tree_top
 from strategies import random_ensemble
 
 mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

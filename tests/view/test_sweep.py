@@ -4,7 +4,6 @@ from base64 import b64decode
 from itertools import combinations, pairwise
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,12 +29,6 @@ mpl.use("Agg")
 X, TRUTH = make_blobs(150, n_features=3, centers=4, random_state=1)
 RUNS = ensclust.generate(X, 8, base_k=(3, 8), random_state=0)
 SWEEP = ensclust.consensus(RUNS, range(2, 7), random_state=0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def crossings(places, edges):

@@ -109,13 +109,14 @@ class ECPCSMC(ClusterWeighted, MetaClustering):
     Notes
     -----
     Time N M^2 / 2 for counting, Nc^3 for propagation and cut, N M for the vote; memory
-    N M bytes and about seven Nc x Nc matrices. Ties in the vote are decided by a hash
-    of the seed and the label row. Deviations from the published code: the
-    discretisation of the cut starts from up to 50 rows (fewer where Nc k^2 is above
-    400,000, unless ``exact``) and the smallest normalised cut is kept; labels are
-    numbered without gaps; a single base clustering (M = 1) works if k is its number of
-    clusters; between the clusters of two clusterings (M = 2), whose walks never meet,
-    the Jaccard coefficient is used instead of Z. ``weights`` steer the walks towards
+    N M bytes and about seven Nc x Nc matrices, or half as many from 700 base clusters
+    on, unless ``exact``. Ties in the vote are decided by a hash of the seed and the
+    label row. Deviations from the published code: the discretisation of the cut starts
+    from up to 50 rows (fewer where Nc k^2 is above 400,000, unless ``exact``) and the
+    smallest normalised cut is kept; labels are numbered without gaps; a single base
+    clustering (M = 1) works if k is its number of clusters; between the clusters of two
+    clusterings (M = 2), whose walks never meet, the Jaccard coefficient is used instead
+    of Z. ``weights`` steer the walks towards
     clusters of heavier clusterings, and count in the cut and in the vote;
     ``cluster_weights`` do so for single clusters.
 

@@ -136,7 +136,7 @@ def propagate(W: Any, steps: int = 20, *, exact: bool = True) -> np.ndarray:
 def propagation_bytes(n_nodes: int, steps: int, *, exact: bool = True) -> int:
     """Return the memory of :func:`propagate`, with that of the graph, in bytes."""
     if not exact and n_nodes >= _MANY:
-        return 4 * 8 * n_nodes**2
+        return 28 * n_nodes**2  # three and a half matrices of float64
     return (7 if steps <= _MAX_DOUBLED else 8) * 8 * n_nodes**2
 
 

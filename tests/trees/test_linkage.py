@@ -363,6 +363,50 @@ def test_the_few_places_of_near_rows_are_looked_at_instead_of_a_matrix(monkeypat
     assert [type(route) for route in routes_taken] == [Square, Square]
 
 
+def heavy(labels, times):
+    """Return an ensemble in which every object counts several times."""
+    ens = Ensemble(labels)
+    multiplicity = np.full(len(labels), times, np.int64)
+    return Ensemble.from_codes(ens.columns, ens.categories, multiplicity)
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_objects_do_not_make_similarities_coarser(monkeypatch):
+    """Sums over more pairs leave fewer bits to label space, and none to the matrix."""
+    for module in (routes, linkage_module):
+        monkeypatch.setattr(module, "FEW_BYTES", 1)
+    monkeypatch.setattr(routes, "_FEW", 2)  # bounds are taken to save comparisons
+    usual, taken = linkage_module._agglomerate, []
+
+    def agglomerate(route, *args, **options):
+        taken.append(type(route))
+        return usual(route, *args, **options)
+
+    monkeypatch.setattr(linkage_module, "_agglomerate", agglomerate)
+    labels = np.random.default_rng(0).integers(0, 9, (120, 5))
+    Z = similarity.propagate(similarity.jaccard(Ensemble(labels)))
+    once, often = (link(CoAssociation(heavy(labels, times), Z)) for times in (1, 10**6))
+    assert taken == [LabelSpace, Square]
+    assert np.array_equal(once.merges, often.merges)
+    assert np.allclose(once.heights, often.heights, rtol=0, atol=1e-6)
+
+
+def test_rounding_that_may_change_merges_is_announced():
+    labels = np.random.default_rng(0).integers(0, 9, (120, 5))
+    Z = similarity.propagate(similarity.jaccard(Ensemble(labels)))
+    operator = CoAssociation(heavy(labels, 10**6), Z)
+    with pytest.warns(UserWarning, match="120,000,000 objects to about .*57600 for"):
+        rough = link(operator, max_memory=LABEL_SPACE)
+    exact = link(operator)
+    route = LabelSpace(operator, None)
+    assert 1e-4 < route.error < 1e-2
+    assert 0 < abs(rough.heights[0] - exact.heights[0]) <= route.error
+    labels[0, 0] = -1
+    with pytest.warns(UserWarning, match="exact ones; use EAC, which does not round"):
+        link(CoAssociation(heavy(labels, 10**6), Z))
+    assert LabelSpace(CoAssociation(heavy(labels, 10**6)), None).error == 0
+
+
 def test_chains_that_never_close_are_reported_not_followed_for_ever():
     class Ring:
         unit, n_chains = 1.0, 64

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from ensclust import _kernels
 from ensclust._cuts import discretise
@@ -297,7 +296,7 @@ class TransferCut:
             return np.arange(n) if k > 1 else np.zeros(n, np.int64)
         model = KMeans(k, n_init=3, max_iter=100, tol=0, random_state=random_state)
         # One thread: scikit-learn adds the threads' sums in the order they finish.
-        with threadpool_limits(1, user_api="openmp"), ignoring(ConvergenceWarning):
+        with parallel.openmp().limit(limits=1), ignoring(ConvergenceWarning):
             return model.fit_predict(self.embedding(k))
 
 

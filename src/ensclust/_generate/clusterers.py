@@ -96,7 +96,7 @@ def fit_all(
     # BLAS limits and warning filters are global: set once around all runs. OpenMP
     # limits belong to a thread: set in each, for libraries looked up here, because
     # looking them up during an import may deadlock.
-    pools = ThreadpoolController()
+    pools = parallel.openmp()
     with parallel.one_blas_thread(), ignoring(ConvergenceWarning):
         return parallel.run(
             fit_one,
@@ -124,7 +124,7 @@ def fit_one(run: BaseRun, diversity: Diversity, X, pools: ThreadpoolController):
     """
     rows, view = diversity.draw(X.shape, run.seed)
     seen = view.of(X if rows is None else X[rows])
-    with pools.limit(limits=1, user_api="openmp"):
+    with pools.limit(limits=1):
         model = configured(run.clusterer, run.k, run.seed)
         try:
             labels = _labels(model, seen, rows, X, view)

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
-from threadpoolctl import ThreadpoolController
 
 from ensclust._ensemble.agreement import agreement_of, contingency, spans
 from ensclust._ensemble.alignment import align
@@ -278,13 +277,13 @@ def _run(tasks: list[tuple], X: Any, n_objects: int, n_jobs: int | None) -> list
     """Return the labels of all objects by each model, -1 for those it did not see."""
     names = [name.split("__")[-1] for name in tasks[0][0].get_params()]
     threads = 1 if "n_jobs" in names else parallel.thread_count(n_jobs)
-    pools = ThreadpoolController()
+    pools = parallel.openmp()
 
     def fit(model: Any, rows: np.ndarray) -> np.ndarray:
         labels = np.full(n_objects, -1, np.int64)
         seen = _safe_indexing(X, rows)
         failure = f"estimator failed on {len(rows)} of {n_objects} objects"
-        with pools.limit(limits=1, user_api="openmp"), explaining(failure, ValueError):
+        with pools.limit(limits=1), explaining(failure, ValueError):
             labels[rows] = model.fit_predict(seen)
         return labels
 

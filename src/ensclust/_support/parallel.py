@@ -11,7 +11,7 @@ from itertools import pairwise
 from numbers import Integral
 
 import joblib
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from ensclust._support.progress import tell
 from ensclust._support.shared import Shared
@@ -113,15 +113,40 @@ def run(
     return results
 
 
+def openmp() -> ThreadpoolController:
+    """Return the OpenMP libraries loaded so far; limits are those of a thread.
+
+    A limit of all libraries would, when it ends, also set the threads of BLAS.
+    """
+    return ThreadpoolController().select(user_api="openmp")
+
+
 @cache
-def _controller() -> ThreadpoolController:
-    """Return the BLAS controller, cached: finding the libraries takes milliseconds."""
-    return ThreadpoolController()
+def _blas() -> ThreadpoolController:
+    """Return the BLAS libraries, cached: finding them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _limit_blas() -> Callable[[], None]:
-    limit = _controller().limit(limits=1, user_api="blas")
-    return limit.restore_original_limits
+    _let_this_thread_limit()
+    limit = _blas().limit(limits=1)
+
+    def undo() -> None:
+        _let_this_thread_limit()
+        limit.restore_original_limits()
+        _let_this_thread_limit()  # and then any other
+
+    return undo
+
+
+def _let_this_thread_limit() -> None:
+    """Forget which thread was the first to set the number of threads of OpenBLAS.
+
+    Since threadpoolctl 3.8, all others are ignored.
+    """
+    forget = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if forget is not None:
+        forget(force=True)
 
 
 one_blas_thread = Shared(_limit_blas)  # one_blas_thread(): BLAS with one thread

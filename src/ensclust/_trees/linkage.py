@@ -36,6 +36,8 @@ from ensclust._trees.routes import (
 
 FULL = 2**31 - 1  # a similarity of 1 in fixed point
 _MANY = 20_000  # label rows from which linkage without a matrix may take minutes
+_PRECISE = 1e-6  # error of similarities that another route also has
+_ROUGH = 1e-4  # error of similarities that changes trees
 _PASSES = 2  # over all rows that linkage takes per label row, including the survey
 
 
@@ -88,7 +90,7 @@ def link(
     again and F^2 updates; 4 bytes per pair of remaining regions, usually half of 4 F^2.
     Label space: at most about 3 F^2 M look-ups if it does all merges, fewer once
     regions are packed into histograms, and a small part of these where bounds tell
-    which rows cannot be nearest; about F (M + 100) bytes. If they do, lifted
+    which rows cannot be nearest; up to about F (14 M + 80) bytes. If they do, lifted
     similarities of more than 4,096 rows are linked in label space first even where a
     matrix of all would fit.
 
@@ -96,7 +98,9 @@ def link(
     in the same way. Other similarities are 31-bit fixed point in the matrix (finer than
     float32, in the same space) and 64-bit sums of 28 bits in label space (of 31 bits
     with missing labels). Two regions are as similar in both, to 1e-6; where two merges
-    are closer than that, either may come first.
+    are closer than that, either may come first. For more than about two million objects
+    (with M = 20), the sums leave fewer bits: label space is then used only if a matrix
+    does not fit, and a warning is issued if similarities may be off by more than 1e-4.
     """
     _check(coassociation, linkage, max_memory, max_regions)
     folder = None if checkpoint is None else Checkpoint.make_folder(checkpoint)
@@ -121,6 +125,7 @@ def link(
         route = _route_within(coassociation, needed, max_memory, dtype, n_jobs)
     else:
         route = LabelSpace(coassociation, n_jobs, max_memory, dtype)
+        warn_of_error(route)
         if n_leaves >= _MANY:
             warn_of_time(route)
         if folder is not None:
@@ -190,6 +195,7 @@ def _link_regions(
     else:
         dtype = _square_dtype(coassociation, linkage)
         route = LabelSpace(coassociation, n_jobs, max_memory, dtype)
+        warn_of_error(route)
     merged, similarity = _agglomerate(
         route, len(coassociation.leaves.counts), coarse=coarse
     )
@@ -208,7 +214,7 @@ def _route_within(
     """
     if coassociation.similarity is not None and needed > FEW_BYTES:
         route = LabelSpace(coassociation, n_jobs, max_memory, dtype)
-        if route.is_local:
+        if route.is_local and route.error <= _PRECISE:
             return route
     return Square(coassociation, "average", dtype, n_jobs)
 
@@ -374,6 +380,19 @@ def _leaf_heights(coassociation, merges, heights) -> np.ndarray:
         first[merges] = heights[:, None]
         np.minimum(found, first[: len(found)], out=found)
     return found
+
+
+def warn_of_error(route: LabelSpace) -> None:
+    """Warn if rounding may change the tree."""
+    if route.error > _ROUGH:
+        n = len(route.weight)
+        is_pooled = route.coassociation.ensemble.has_missing
+        matrix = "" if is_pooled else f"set max_memory={4 * n**2} for a matrix, or "
+        warn(
+            "linkage without a matrix rounds the similarities of "
+            f"{int(route.weight.sum()):,} objects to about {route.error:.0e}, so "
+            f"merges may differ from exact ones; {matrix}use EAC, which does not round."
+        )
 
 
 def warn_of_time(route: LabelSpace) -> None:

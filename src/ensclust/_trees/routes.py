@@ -203,6 +203,8 @@ class LabelSpace:
         Whether bounds save most comparisons, as those of a few leaves tell.
     n_chains : int
         Chains to follow at a time.
+    error : float
+        How much a similarity may be off, because sums over all pairs fit 64 bits.
     """
 
     def __init__(
@@ -225,6 +227,10 @@ class LabelSpace:
         self.entries, self.unit = coassociation.contributions(self.most)
         if ensemble.has_missing:
             self._count_present()
+        # Entries are rounded by at most a half.
+        n_terms = 1 if ensemble.has_missing else coassociation.n_terms
+        is_plain = coassociation.similarity is None
+        self.error = 0.0 if is_plain else n_terms * self.unit / 2
         self.similarity = self.entries.astype(np.uint64)
         if coassociation.similarity is None:
             self.similarity = np.zeros((0, 0), np.uint64)
@@ -341,7 +347,7 @@ class LabelSpace:
             last = kernels.summarise(
                 self.edge, self.slots, self.widest, height, edge, used
             )
-            self.blocks.append((edge, used[:last]))
+            self.blocks.append((edge, used[:last].copy()))
         self.is_far = np.zeros(n, dtype=bool)
 
     def join(self, merged):

@@ -41,7 +41,8 @@ def edited(array: np.ndarray, edit: bytes) -> np.ndarray:
                 case 4:
                     flat[:] = number
                 case 5:
-                    flat[at % max(1, len(flat)) :] += flat.dtype.type(number)
+                    # Not dtype.type(number): np.bytes_(2**31) is two gigabytes.
+                    flat[at % max(1, len(flat)) :] += np.array(number, flat.dtype)
                 case 6:
                     return array[at % (len(array) + 1) :]
                 case 7:

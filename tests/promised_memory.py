@@ -21,12 +21,17 @@ from ensclust._methods.table import make
 from ensclust._quality.criteria import silhouette
 
 N, M, K = 400_000, 12, 10  # where bytes per object are promised
+WEIGHTS = np.linspace(0.5, 2, 20)  # of 20 clusterings
 
 
-def table(n_objects: int, n_clusterings: int, k: int) -> ensclust.Ensemble:
+def table(
+    n_objects: int, n_clusterings: int, k: int, missing: float = 0.0
+) -> ensclust.Ensemble:
     """Return an ensemble of random labels, each of the k clusters in use."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, k, (n_objects, n_clusterings)).astype(np.uint8)
+    labels = rng.integers(0, k, (n_objects, n_clusterings)).astype(np.int16)
+    if missing:
+        labels[rng.random(labels.shape) < missing] = -1
     labels[:k] = np.arange(k)[:, None]
     return ensclust.Ensemble(labels)
 
@@ -38,6 +43,7 @@ def solving(
     m: int = 20,
     *,
     least: int = 0,
+    missing: float = 0.0,
     **params: Any,
 ):
     """Return the solving of a method, and what it asks for: ``_needed_memory``.
@@ -47,7 +53,7 @@ def solving(
 
     def prepare(size: float):
         rows = max(int(n_rows * size) + 50, least)
-        ensemble = table(rows, m, max(2, int(k * size)))
+        ensemble = table(rows, m, max(2, int(k * size)), missing)
         promised = make(method, n_clusters=3, **params)._needed_memory(ensemble)
         settings = {"random_state": 0, **params}
         return promised, lambda: ensclust.consensus(ensemble, 3, method, **settings)
@@ -102,7 +108,12 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     "ecpcs-mc": solving("ecpcs-mc"),
     "ecpcs-hc": solving("ecpcs-hc"),
     "eac": solving("eac"),
+    "eac, weights": solving("eac", weights=WEIGHTS),
+    "eac, cluster weights": solving("eac", cluster_weights="eci"),
+    "eac, missing labels": solving("eac", missing=0.1),
     "mcla": solving("mcla"),
+    "mcla, weights": solving("mcla", weights=WEIGHTS),
+    "mcla, cluster weights": solving("mcla", cluster_weights="eci"),
     "wct": solving("wct"),
     "srs": solving("srs"),
     "ptgp": solving("ptgp", n_rows=4000, k=40, least=2100),
@@ -111,6 +122,7 @@ TABLE: dict[str, Callable[[float], tuple[float, Callable[[], Any]]]] = {
     "weac": solving("weac"),
     "lwmc": solving("lwmc", k=50),
     "communities": solving("communities"),
+    "communities, weights": solving("communities", weights=WEIGHTS),
     "usenc": solving("usenc"),
     "lwgp": solving("lwgp"),
     "lce-bg": solving("lce-bg"),

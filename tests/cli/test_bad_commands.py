@@ -10,6 +10,7 @@ import pytest
 
 import ensclust
 from conftest import cli_runner
+from ensclust._support import whole_files
 from ensclust.cli import main
 
 RUNS = "a,b,c\n0,0,x\n0,0,x\n1,1,y\n1,0,y\n1,1,y\n0,1,x\n"
@@ -310,3 +311,28 @@ def test_a_closed_stdout_is_found_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(OSError, match="standard output is closed"):
         ensclust.io.check_output("-")
+
+
+PRINTING = {
+    "select-k": ["select-k", "runs.csv"],
+    "compare": ["compare", "runs.csv", "-k", "2"],
+    "split-half": ["split-half", "runs.csv", "-k", "2"],
+    "info": ["info", "runs.csv"],
+    "certainty": ["certainty", "runs.csv", "runs.csv"],
+    "demo": ["demo", "-o", "o.csv"],
+    "consensus --json": ["consensus", "runs.csv", "-k", "2", "-o", "o.csv", "--json"],
+}
+
+
+@pytest.mark.parametrize("case", PRINTING)
+def test_what_cannot_be_printed_is_not_begun(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ensclust._support.whole_files.check_stdout", raising_closed)
+    result = cli_runner().invoke(main, PRINTING[case])
+    assert result.exit_code == 2
+    assert "standard output is closed" in result.stderr
+    assert list(tmp_path.iterdir()) == []  # runs.csv is not even looked for
+
+
+def raising_closed():
+    whole_files.ClosedOutput().write("")

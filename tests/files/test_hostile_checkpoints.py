@@ -156,6 +156,10 @@ COUNTS = {
     "values fewer": ("values0", lambda x: x[1:]),
     "values square": ("values0", lambda x: x.reshape(2, 2)),
     "values none": ("values0", lambda x: x.sum()),
+    "values below": ("values0", lambda x: x - 5),
+    "values as floats": ("values0", lambda x: x + 0.5),
+    "values as dates": ("values0", lambda x: x.astype("M8[s]")),
+    "values as complex": ("values0", lambda x: x.astype(complex)),
 }
 
 

@@ -4,6 +4,7 @@ What a report makes of hostile names: test_report, test_report_browser, test_htm
 """
 
 import ast
+import copy
 import io
 import json
 import pickle
@@ -219,6 +220,28 @@ def test_an_array_is_not_followed_by_bytes_without_end(tmp_path, n_bytes):
     for read in (read_features, read_labels):
         with pytest.raises(ValueError, match=r"X.npy has [\d,]+ bytes after its array"):
             read(path)
+
+
+def test_few_bytes_after_many_arrays_are_many(tmp_path):
+    path = tmp_path / "data.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for i in range(3):
+            archive.writestr(f"X{i}.npy", array_file(np.eye(3)) + bytes(2**23))
+    with pytest.raises(
+        ValueError, match=r"X2\.npy has 8,388,608 bytes after its array"
+    ):
+        read_features(path)
+
+
+def test_members_that_are_the_same_bytes_are_refused(tmp_path):
+    path = tmp_path / "data.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", array_file(np.eye(3)))
+        again = copy.copy(archive.getinfo("X.npy"))
+        again.filename = "Y.npy"
+        archive.filelist.append(again)
+    with pytest.raises(ValueError, match=r"X\.npy and Y\.npy overlap in the archive"):
+        read_features(path)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -160,6 +160,23 @@ def test_columns_of_obs_are_checked(cells, case):
     refused(lambda: consensus(Blocks(path, columns=[name]), 2), words)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32])
+def test_codes_without_a_sign_are_read(cells, kind):
+    codes = np.arange(N) % 2
+    path = cells(replaced("obs/a/codes", codes.astype(kind)))
+    assert read_labels(path, columns=["a"]).values[:, 0].tolist() == [0, 1] * 20
+    damaged = cells(replaced("obs/a/codes", (codes + 7).astype(kind)))
+    refused(lambda: read_labels(damaged, columns=["a"]), "holds codes from 7 to 8 for")
+
+
+def test_sparse_entries_of_obsm_are_named(cells):
+    path = cells()
+    table = anndata.read_h5ad(path)
+    table.obsm["X_s"] = sparse.csr_matrix(np.eye(N))
+    table.write_h5ad(path)
+    refused(lambda: read_features(path, columns=["X_s"]), "obsm/X_s is sparse")
+
+
 @pytest.mark.parametrize("case", [c for c in BAD_COLUMNS if "code" not in c])
 def test_a_copy_of_a_bad_table_is_refused_before_the_work(cells, case, monkeypatch):
     name, change, _ = BAD_COLUMNS[case]

@@ -269,6 +269,15 @@ def test_several_rows_far_out_are_named():
     generate(X, 2, random_state=0)
 
 
+def test_a_few_rows_of_hundreds_are_named():
+    X = normal(500, 3)
+    X[:3] *= 1e8
+    with pytest.warns(UserWarning, match="outliers: rows 2, 0, 1 "):
+        generate(X, 2, random_state=0)
+    X[:40] = 1e5  # a cluster
+    generate(X, 2, random_state=0)
+
+
 def test_rows_far_out_have_their_own_numbers_beyond_the_sample():
     X = normal(22_000, 3)
     X[21_990:] = 1e5

@@ -336,6 +336,14 @@ def test_no_number_of_clusters_stands_out_of_noise(kind, k_range):
         select_k(ensemble, k_range, criteria=["anmi"], random_state=0)
 
 
+@pytest.mark.parametrize("name", ["eigengap", "pac", "silhouette"])
+def test_noise_is_noticed_by_other_criteria_too(name):
+    X = np.random.default_rng(1).normal(size=(300, 10))
+    runs = generate(X, 20, random_state=1)
+    with pytest.warns(UserWarning, match="no number of clusters from 2 to 7 stands ou"):
+        select_k(runs, range(2, 8), criteria=[name], random_state=0)
+
+
 def test_auto_warns_of_noise_too():
     X = np.random.default_rng(0).normal(size=(300, 5))
     with pytest.warns(UserWarning, match="cannot be told from noise"):

@@ -143,11 +143,23 @@ def test_memberships_are_mean_similarities_scaled_to_one(case, kind):
         assert row == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("method", ["srs", "eac", "wct", "ecpcs-hc"])
-def test_memberships_are_means_of_the_dense_coassociation(method):
+@pytest.mark.filterwarnings("ignore:ECPCSHC put .* objects into one cluster")
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 8)])
+@pytest.mark.parametrize(("method", "cluster_weights"), [
+    ("srs", None), ("eac", None), ("wct", None), ("ecpcs-hc", None), ("lwea", None),
+    ("eac", "eci"), ("wct", "eci"), ("ecpcs-hc", "eci"),
+])  # fmt: skip
+def test_memberships_are_means_of_the_dense_coassociation(
+    method, cluster_weights, weights
+):
     ens = random_ensemble(60, 8, 4, seed=2, noise=0.3)
-    model = make(method, n_clusters=4, base="precomputed").fit(ens)
-    A = model._coassociation(ens, None).dense()
+    params = {} if cluster_weights is None else {"cluster_weights": cluster_weights}
+    if weights is not None:
+        if method in ("srs", "lwea"):
+            return
+        params["weights"] = weights
+    model = make(method, n_clusters=4, base="precomputed", **params).fit(ens)
+    A = model._coassociation(ens, weights).dense()
     means = np.array([A[:, model.labels_ == c].mean(axis=1) for c in range(4)]).T
     expected = means / means.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.memberships(), expected, atol=1e-12)

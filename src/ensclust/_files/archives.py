@@ -3,6 +3,7 @@
 import math
 import zipfile
 from collections.abc import Collection
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import IO
@@ -15,7 +16,8 @@ from ensclust._support import memory
 # NumPy parses the header of an NPY file with Python's compiler, which fails in Python
 # 3.11 if two threads do so at once ("AST constructor recursion depth mismatch").
 HEADER = Lock()
-_TRAILING = 2**24  # bytes that may follow an array in an archive
+_TRAILING = 2**24  # bytes that may follow the arrays in an archive, in all
+_ZIP_HEADER = 30  # bytes of a member before its name
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -61,13 +63,13 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
             for info in archive.infolist()
             if names is None or info.filename.removesuffix(".npy") in names
         }
-        needed = 0
+        needed = trailing = 0
         for info in members.values():
             with archive.open(info) as file:
                 needed += (own := _check_array(file, info.file_size))
-                trailing = info.file_size - file.tell() - own
+                trailing += (after := info.file_size - file.tell() - own)
             if trailing > _TRAILING:
-                msg = f"{info.filename} has {trailing:,} bytes after its array."
+                msg = f"{info.filename} has {after:,} bytes after its array."
                 raise ValueError(msg)
         memory.require(
             needed,
@@ -84,11 +86,17 @@ def _read_archive(path: Path, names: Collection[str] | None) -> dict[str, np.nda
 
 
 def check_packing(archive: zipfile.ZipFile) -> None:
-    """Raise if a member is not compressed as NumPy and skops do it.
+    """Raise if a member is not compressed as NumPy and skops do it, or shares bytes.
 
-    Python unpacks other methods without a limit: a few kB may become GB in memory.
+    Python unpacks other methods without a limit: a few kB may become GB in memory. So
+    they may if many members are the same bytes of the file.
     """
-    for info in archive.infolist():
+    members = sorted(archive.infolist(), key=lambda info: info.header_offset)
+    for one, other in pairwise(members):
+        if one.header_offset + _ZIP_HEADER + one.compress_size > other.header_offset:
+            msg = f"{one.filename} and {other.filename} overlap in the archive."
+            raise ValueError(msg)
+    for info in members:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             msg = (
                 f"{info.filename} uses compression method {info.compress_type}; "

@@ -78,7 +78,7 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
             _require(column["categories"])
             known = io.read_elem(column["categories"])
             codes = column["codes"][rows]
-            low, high = codes.min(initial=0), codes.max(initial=-1)
+            low, high = (codes.min(), codes.max()) if len(codes) else (0, -1)
             if known.ndim != 1 or low < -1 or high >= len(known):
                 msg = (
                     f"{column.name.lstrip('/')} holds codes from {low} to {high} for "
@@ -92,13 +92,21 @@ def _rows_of(column: Any, rows: slice) -> np.ndarray:
     return column.asstr()[rows] if column.dtype.kind == "O" else column[rows]
 
 
+def _dense(values: Any, name: str) -> np.ndarray:
+    """Return an entry of obsm as an array."""
+    if hasattr(values, "tocsr"):
+        msg = f"obsm/{name} is sparse; expected a dense array. Store it as one."
+        raise ValueError(msg)
+    return np.asarray(values)
+
+
 def open_features(path: Path, wanted: Sequence[str]) -> Source:
     """Return the columns of X, or of the entries of obsm named in ``wanted``."""
     with _reading(path) as file:
         ids = np.asarray(_table(file).index)
         genes = list(map(str, _element(file, "var").index))
         embeddings = {
-            name: np.asarray(_element(file, f"obsm/{name}"))
+            name: _dense(_element(file, f"obsm/{name}"), name)
             for name in file.get("obsm", {})
             if name in wanted
         }

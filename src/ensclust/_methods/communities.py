@@ -108,8 +108,6 @@ class Communities(MetaClustering):
         is_soft=True,
         free_k=True,
     )
-    _pair_bytes = 4 * 8
-
     n_clusters: Any = parameter(
         positive(), StrOptions({"auto"}), None, default=None, kw_only=False
     )
@@ -120,6 +118,10 @@ class Communities(MetaClustering):
         Interval(Real, 0, None, closed="neither"), default=1.0
     )
     n_init: int = parameter(positive(), default=10)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        is_weighted = self.weights is not None
+        return (40 if is_weighted else 32) * counts.n_base_clusters**2
 
     def _solve(self, counts, *, weights, seed) -> VotedCommunities:  # type: ignore[override]
         graph = self._similarity(counts, weights)

@@ -62,7 +62,6 @@ class EAC(Weighted, ClusterWeighted, Agglomeration):
         memory="min(4 F^2, budget) + N M",
         family="tree",
     )
-    _pair_bytes = 2 * 4
     _k_words = ("auto", "lifetime")
 
     n_clusters: Any = parameter(
@@ -72,6 +71,11 @@ class EAC(Weighted, ClusterWeighted, Agglomeration):
     def _coassociation(self, counts: Counts, weights) -> CoAssociation:
         own = self._find_cluster_weights(counts, weights)
         return CoAssociation(counts, weights=weights, cluster_weights=own)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        is_weighted = self.weights is not None or self.cluster_weights is not None
+        pair_bytes = 28 if is_weighted else 12 if counts.has_missing else 8
+        return pair_bytes * counts.n_base_clusters**2
 
     def _number_of(self, word: str, counts, solution, seed: int) -> tuple:
         if word == "lifetime":

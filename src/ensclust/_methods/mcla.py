@@ -86,10 +86,12 @@ class MCLA(ClusterWeighted, MetaClustering):
         family="cluster graph",
         is_soft=True,
     )
-    _pair_bytes = 4 * 8
-
     partitioner: str = parameter(StrOptions({"metis", "ncut"}), default="metis")
     n_init: int = parameter(positive(), default=10)
+
+    def _needed_memory(self, counts: Counts) -> int:
+        is_weighted = self.weights is not None or self.cluster_weights is not None
+        return (40 if is_weighted else 32) * counts.n_base_clusters**2
 
     def _similarity(self, counts: Counts, weights) -> np.ndarray:
         if self.partitioner == "metis":

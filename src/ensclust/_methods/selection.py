@@ -268,7 +268,7 @@ def _of_labels(
         )
         null = f"{n_draws} permutations of the labels"
         return replace(found, p=p, null=null, best_k_range=(1,), is_noise=True)
-    if "anmi" in found.suggested and not judged.stands_out():
+    if not judged.stands_out():
         return _doubtful(found)
     return replace(found, best_k_range=judged.also(found.decisive, seed))
 
@@ -361,7 +361,10 @@ class _Judged:
             between = list(range(self.ks[0], self.ks[-1] + 1))
             return criteria_.eigengaps(self.jaccard, between)
 
-        anmi = self.scores["anmi"]
+        if not self.labels:
+            self._cut([])
+        anmi = self.scores.get("anmi")
+        anmi = self._nmi.mean(axis=0) if anmi is None else anmi
         best = suggest("anmi", self.ks, anmi)
         return best is None or stands_out(self.ks, anmi, best, pac, gaps)
 

@@ -515,7 +515,7 @@ def _counts_of(
         or found.lengths != lengths
         or not 0 <= found.n_absent <= n_objects
         or n_columns != (len(known) or n_named or n_columns)
-        or any(v.ndim != 1 or (v[1:] <= v[:-1]).any() for v in found.values)
+        or not all(map(_are_values, found.values))
         or (known and not all(map(np.array_equal, found.values, known)))
         or overlap.dtype != np.int64
         or overlap.shape != (offsets[-1], offsets[-1])
@@ -529,6 +529,15 @@ def _counts_of(
         msg = "the counts contradict each other or the blocks."
         raise ValueError(msg)
     return found
+
+
+def _are_values(values: np.ndarray) -> bool:
+    """Whether these may be the sorted label values of a clustering: numbers or text."""
+    if values.ndim != 1 or values.dtype.kind not in "iuU":
+        return False
+    # The cluster of noise is -1; other negative labels mean "not clustered".
+    is_low = values.dtype.kind == "i" and len(values) and values[0] < -1
+    return not is_low and bool((values[1:] > values[:-1]).all())
 
 
 def _renumbered(pairs: np.ndarray, numbers: list[int]) -> dict[int, int]:

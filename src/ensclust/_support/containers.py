@@ -76,6 +76,10 @@ def arrow_column(column: Any) -> Any:
         column = column.combine_chunks()
         if hasattr(column, "chunks"):  # there may be several, or none
             column = column.chunk(0) if column.num_chunks else column
+    if hasattr(column.type, "run_end_type"):
+        from pyarrow import compute  # noqa: PLC0415  slow
+
+        column = compute.run_end_decode(column)
     kind = str(column.type)
     if hasattr(column.type, "index_type"):
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)

@@ -134,8 +134,8 @@ def uneven(sample: Any, rows: np.ndarray | None = None) -> tuple[str, str] | Non
 def _far_rows(sample: Any, rows: np.ndarray | None) -> str:
     """Return ": row 7 (1e+08 in column 2)" for objects that dominate, or "".
 
-    These are at most one in 1,000 objects, or a single one, that account for nearly all
-    of the squared distances from the median.
+    These are at most one in 1,000 objects, or one in 100 if that is at most ten, that
+    account for nearly all of the squared distances from the median.
     """
     n = sample.shape[0]
     if n < _FEWEST:
@@ -146,7 +146,8 @@ def _far_rows(sample: Any, rows: np.ndarray | None) -> str:
     else:
         away = sample - np.median(sample, axis=0)
         square = np.einsum("ij,ij->i", away, away, dtype=np.float64)
-    far = np.argsort(-square, kind="stable")[: max(1, n // 1000)]
+    most = max(1, min(n // 100, 10), n // 1000)
+    far = np.argsort(-square, kind="stable")[:most]
     enough = np.cumsum(square[far]) > _DECIDING * square.sum()
     if not enough.any():
         return ""

@@ -108,7 +108,12 @@ class CoAssociation:
             self._weigh_clusters(cluster_weights)
         self._leaves: Fragments | None = None
         self.affinity = Affinity(
-            ensemble.offsets, self.similarity, self.weights, self.pairs, self.decay
+            ensemble.offsets,
+            self.similarity,
+            self.weights,
+            self.pairs,
+            self.decay,
+            is_scaled=cluster_weights is not None,
         )
 
     def _weigh(self, weights: np.ndarray) -> None:

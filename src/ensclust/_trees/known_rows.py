@@ -34,6 +34,9 @@ class Affinity:
         First base cluster of each clustering.
     similarity, weights, pairs, decay
         As those of a :class:`ensclust.CoAssociation`.
+    is_scaled : bool
+        Whether weights of base clusters scale the similarity, so that rows may be less
+        similar to themselves than 1.
     """
 
     offsets: np.ndarray
@@ -41,6 +44,7 @@ class Affinity:
     weights: np.ndarray | None = None
     pairs: str = "same"
     decay: float = 1.0
+    is_scaled: bool = False
 
     @classmethod
     def plain(cls, offsets: np.ndarray, weights: np.ndarray | None) -> Affinity:
@@ -67,8 +71,8 @@ class Affinity:
         rows : Ensemble
             The requested rows, coded by the same base clusters.
         own : ndarray of shape (F,) or None
-            The cluster that each distinct row is an object of, -1 if none; with
-            ``pairs="all"`` its similarity to itself is 1.
+            The cluster that each distinct row is an object of, -1 if none; its
+            similarity to itself is 1.
 
         Returns
         -------
@@ -101,11 +105,19 @@ class Affinity:
     def _lacking_to_one(self, rows: Ensemble) -> np.ndarray | None:
         """Return by how much the sums of rows with themselves fall short of 1, (F,).
 
-        None unless ``pairs="all"``, where they can.
+        None unless ``pairs="all"`` or with weights of base clusters, where they can.
         """
-        if self.pairs == "same" or self.similarity is None:
+        if self.similarity is None or not (self.pairs == "all" or self.is_scaled):
             return None
         codes = rows.fragment_codes()
+        if self.pairs == "same":
+            n_clusters = np.diff(self.offsets)
+            weights = 1.0 if self.weights is None else self.weights
+            full = np.repeat(np.broadcast_to(weights, n_clusters.shape), n_clusters)
+            lacking = full - self.similarity.diagonal()
+            return sum_table(rows.fragments().labels, self.offsets, lacking[:, None])[
+                :, 0
+            ]
         total = np.empty(len(codes))
         shared = codes, self.offsets, self.similarity, total
         _kernels.bipartite.quadratic(*shared, 0, len(codes))
@@ -118,6 +130,9 @@ class Affinity:
         check_same("offsets", self.offsets, counts.offsets)
         check_choice(self.pairs, "pairs", ("same", "all"))
         check_decay(self.decay)
+        if not isinstance(self.is_scaled, bool):
+            msg = f"is_scaled is {self.is_scaled!r}; expected True or False."
+            raise TypeError(msg)
         if self.similarity is not None:
             check_array("similarity", self.similarity, (n, n), kinds="f")
         if self.weights is not None:

@@ -30,6 +30,7 @@ from ensclust.cli._options import (
     seed_option,
     several_k,
     table_options,
+    to_stdout,
 )
 from ensclust.cli._run import Run
 from ensclust.cli._tables import check_same_objects, read_clustering, read_table
@@ -104,6 +105,7 @@ def _described(start: str, facts: MethodInfo) -> str:
 @table_options
 @json_option
 @quiet_option
+@to_stdout
 def compare(labels, n_clusters, methods, truth, truth_column, output, seed, n_jobs, *,
             overwrite, as_json, quiet, **choice) -> None:  # fmt: skip
     """Run several methods on the clusterings in LABELS and compare the results.
@@ -205,6 +207,7 @@ def _read(labels: str, truth: str | None, column: str | None, choice: dict, *,
 @click.option("--data-columns", type=names, metavar="A,B",
               help="Use only these columns of it.")  # fmt: skip
 @run_options("ecpcs-hc")
+@to_stdout
 def select_k(labels, k_range, data, data_columns, **options) -> None:
     """Suggest a number of clusters for the base clusterings in the columns of LABELS.
 
@@ -267,6 +270,7 @@ def select_k(labels, k_range, data, data_columns, **options) -> None:
               metavar="N", help="Number of splits.")  # fmt: skip
 @noise_option
 @run_options("ecpcs-mc")
+@to_stdout
 def split_half(labels, n_clusters, splits, **options) -> None:
     """Compare the consensus of random halves of the clusterings in LABELS.
 

@@ -11,7 +11,7 @@ import click
 import ensclust
 from ensclust._kernels._compiling import stopwatch
 from ensclust._support.progress import phase, progress
-from ensclust.cli._options import json_option, no_stdout
+from ensclust.cli._options import json_option, no_stdout, to_stdout
 
 # Heavy modules are imported when a command runs, so that --help is fast.
 # ruff: noqa: PLC0415
@@ -31,6 +31,7 @@ _BASE_K = {"a single k-means": _K, "a base clustering": (_LOW, _HIGH)}
               metavar="FILE", help="Output file for the labels.",
               callback=no_stdout)  # fmt: skip
 @json_option
+@to_stdout
 def demo(output: str, *, as_json: bool) -> None:
     """Compare k-means with every consensus method on handwritten digits."""
     import numpy as np

@@ -13,7 +13,7 @@ import click
 
 import ensclust
 from ensclust.cli._messages import in_lines
-from ensclust.cli._options import json_option, table_options
+from ensclust.cli._options import json_option, table_options, to_stdout
 from ensclust.cli._tables import read_table
 
 # Heavy modules are imported when a command runs, so that --help is fast.
@@ -38,6 +38,7 @@ _ALIKE = 0.95  # NMI of nearly equal clusterings, as in Ensemble.redundant
               help=_CONTENT)  # fmt: skip
 @table_options
 @json_option
+@to_stdout
 def info(file: str, content: str | None, *, as_json: bool, **choice) -> None:
     """Show what FILE contains: objects, columns, clusters, missing and distinct labels.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import secrets
 from contextlib import suppress
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,11 +58,34 @@ def calm(_ctx: click.Context, _param: click.Parameter, is_asked: bool) -> bool: 
     return is_asked
 
 
+def _on_stdout(ctx: click.Context, param: click.Parameter, is_asked: bool) -> bool:  # noqa: FBT001  passed by click
+    if is_asked:
+        _require_stdout()
+    return calm(ctx, param, is_asked)
+
+
+def _require_stdout() -> None:
+    from ensclust._support.whole_files import check_stdout
+
+    check_stdout()
+
+
+def to_stdout(command: Callable) -> Callable:
+    """Make a command whose result is printed fail at once if stdout is closed."""
+
+    @wraps(command)
+    def checked(*args: Any, **options: Any) -> None:
+        _require_stdout()
+        command(*args, **options)
+
+    return checked
+
+
 json_option = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    callback=calm,
+    callback=_on_stdout,
     help="Print JSON to stdout.",
 )
 quiet_option = click.option(

@@ -16,6 +16,7 @@ from ensclust.cli._options import (
     page_options,
     quiet_option,
     table_options,
+    to_stdout,
 )
 from ensclust.cli._run import write_report
 from ensclust.cli._tables import (
@@ -37,6 +38,7 @@ from ensclust.cli._tables import (
 @table_options
 @json_option
 @quiet_option
+@to_stdout
 def certainty(labels, consensus, cluster_column, *, as_json, quiet, **choice) -> None:
     """Show how well the clusterings in LABELS support the one in CONSENSUS.
 

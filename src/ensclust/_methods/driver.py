@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +20,13 @@ from ensclust._ensemble.ensemble import Ensemble
 from ensclust._stream.blocks import as_blocks
 from ensclust._stream.counting import Encoding, checkpoint_of, tally
 from ensclust._support import memory
-from ensclust._support.encoding import NOWHERE, first_places, look_up, ranks
+from ensclust._support.encoding import (
+    NOWHERE,
+    first_places,
+    look_up,
+    pieces,
+    ranks,
+)
 from ensclust._support.kinds import is_stream
 from ensclust._support.validation import warn
 from ensclust._trees.coassociation import DEFAULT_MEMORY
@@ -234,9 +240,11 @@ def doubt_a_lump(model: Method, found: Found, counts: Any) -> None:
     """
     if not counts.in_memory or found.n_clusters < 2:
         return
-    there = found.labels >= 0
-    times = None if counts.multiplicity is None else counts.multiplicity[there]
-    sizes = np.bincount(found.labels[there], times)
+    given = counts.multiplicity
+    times = repeat(None) if given is None else pieces(given)
+    sizes = np.zeros(found.n_clusters)
+    for part, own in zip(pieces(found.labels), times, strict=False):
+        sizes += np.bincount(part + 1, own, found.n_clusters + 1)[1:]
     largest, n_objects = int(sizes.max()), int(sizes.sum())
     enough = _NEARLY_ALL * n_objects
     if largest < enough:

@@ -1,4 +1,4 @@
-"""The demo: k-means against every consensus method on handwritten digits."""
+"""The demo: k-means against ten consensus methods on handwritten digits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BASE_K = {"a single k-means": _K, "a base clustering": (_LOW, _HIGH)}
 @json_option
 @to_stdout
 def demo(output: str, *, as_json: bool) -> None:
-    """Compare k-means with every consensus method on handwritten digits."""
+    """Compare k-means with ten consensus methods on handwritten digits."""
     import numpy as np
 
     ensclust.io.check_output(output)

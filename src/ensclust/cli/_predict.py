@@ -54,7 +54,9 @@ def predict(
             "Python: ensclust.io.load_model(path).predict(labels)."
         )
         raise click.UsageError(msg)
-    choice["columns"] = choice["columns"] or columns
+    # The names that the model knows are matched whatever their order.
+    if not choice["columns"] or set(choice["columns"]) == set(columns or ()):
+        choice["columns"] = columns
     is_silent = quiet or as_json
     table = read_table(ensclust.io.read_features, data, quiet=is_silent, **choice)
     labels = fitted.predict(table.values)

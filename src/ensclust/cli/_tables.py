@@ -61,7 +61,17 @@ def check_same_objects(path: str, table: Any, of: Any) -> None:
             "one row per object, in the same order."
         )
         raise click.UsageError(msg)
-    if _is_numbered(table.ids) or _is_numbered(of.ids):
+    is_named, is_other_named = not _is_numbered(table.ids), not _is_numbered(of.ids)
+    if is_named != is_other_named:
+        from ensclust._support.validation import warn  # noqa: PLC0415  imports numpy
+
+        lacking = "the clusterings do" if is_named else f"{path} does"
+        warn(
+            f"the rows of {path} are matched by position, because {lacking} not name "
+            "the objects. If there is a column of names that --columns leaves out, "
+            "name it with --id-column."
+        )
+    if not (is_named and is_other_named):
         return
     for row, (one, other) in enumerate(zip(table.ids, of.ids, strict=True), 1):
         if str(one) != str(other):

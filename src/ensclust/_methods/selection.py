@@ -127,6 +127,7 @@ def select_k(
     chance; if not, ``best_k`` is 1, with a warning. If they do, ``p`` is None:
     clusterings of noise agree, too. A warning is issued if no k stands out, see
     ``_quality.criteria.stands_out``; if ``best_k`` would then be the last k, it is 1.
+    With "eigengap" alone no consensus is computed, and so neither is this.
 
     ``best_k_range`` has ``best_k`` and every k that the criterion suggests for at least
     2 of 20 random halves of the base clusterings ("eigengap" and "anmi" only).
@@ -268,7 +269,7 @@ def _of_labels(
         )
         null = f"{n_draws} permutations of the labels"
         return replace(found, p=p, null=null, best_k_range=(1,), is_noise=True)
-    if not judged.stands_out():
+    if judged.labels and not judged.stands_out():
         return _doubtful(found)
     return replace(found, best_k_range=judged.also(found.decisive, seed))
 
@@ -361,8 +362,6 @@ class _Judged:
             between = list(range(self.ks[0], self.ks[-1] + 1))
             return criteria_.eigengaps(self.jaccard, between)
 
-        if not self.labels:
-            self._cut([])
         anmi = self.scores.get("anmi")
         anmi = self._nmi.mean(axis=0) if anmi is None else anmi
         best = suggest("anmi", self.ks, anmi)

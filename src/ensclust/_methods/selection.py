@@ -127,7 +127,7 @@ def select_k(
     chance; if not, ``best_k`` is 1, with a warning. If they do, ``p`` is None:
     clusterings of noise agree, too. A warning is issued if no k stands out, see
     ``_quality.criteria.stands_out``; if ``best_k`` would then be the last k, it is 1.
-    With "eigengap" alone no consensus is computed, and so neither is this.
+    With "eigengap" alone there is no consensus to judge, and no such warning.
 
     ``best_k_range`` has ``best_k`` and every k that the criterion suggests for at least
     2 of 20 random halves of the base clusterings ("eigengap" and "anmi" only).

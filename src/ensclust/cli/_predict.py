@@ -55,7 +55,7 @@ def predict(
         )
         raise click.UsageError(msg)
     # The names that the model knows are matched whatever their order.
-    if not choice["columns"] or set(choice["columns"]) == set(columns or ()):
+    if not choice["columns"] or sorted(choice["columns"]) == sorted(columns or ()):
         choice["columns"] = columns
     is_silent = quiet or as_json
     table = read_table(ensclust.io.read_features, data, quiet=is_silent, **choice)
